@@ -1,7 +1,7 @@
-"""Carriers: light bodies for what a file gives no mass, so that a step has a solution.
+"""Carriers: massless links as light bodies, so that the equations of a step have a solution.
 
-Most links without mass need none: the joints before and behind a bare one are one `composite`
-joint. Such joints become chains again in files.
+Most links without mass need no carrier: the joints before and after such a link are one `composite`
+joint. When files are written, such joints become chains again.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from robosim.description.massless import carried_by, idle_ends
 from robosim.description.mechanism import Mechanism
 from robosim.description.names import free_name
 
-# A carrier has this share of the mass and inertia of what it carries: in trees, in those that
-# touch the ground, and where bodies are tied to each other or to obstacles, by loops, gears or
-# contacts, whose elimination loses more digits to light bodies.
+# A carrier has this share of the mass and inertia of the bodies that it carries. The values are for
+# free trees, for trees with ground contacts, and for connected bodies. With loops, gears or
+# contacts between bodies, elimination loses more digits to light bodies.
 FREE_SHARE, GROUNDED_SHARE, TIED_SHARE = 1e-6, 1e-5, 1e-3
-# Of a body that carries nothing: nothing that moves depends on these [kg], [kg m^2].
+# For a carrier that carries nothing, whose values have no effect [kg], [kg m^2].
 _MASS, _INERTIA = 1.0, 0.01
 
 
@@ -35,7 +35,7 @@ def massless(
     visuals: Sequence[Geometry],
     collisions: Sequence[Geometry],
 ) -> Body:
-    """A carrier whose mass `with_masses` gives."""
+    """A carrier, whose mass is set by `with_masses`."""
     return Body(
         name,
         _MASS,
@@ -48,15 +48,15 @@ def massless(
 
 
 def with_masses(mechanism: Mechanism, tied: bool, warnings: list[str]) -> Mechanism:
-    """The mechanism whose carriers have a share of the mass of what they carry.
+    """The mechanism with carriers that have a share of the mass of the bodies they carry.
 
     Parameters
     ----------
     mechanism : Mechanism
     tied : bool
-        Whether bodies touch each other, or obstacles.
+        Whether bodies have contacts with each other or with obstacles.
     warnings : list of str
-        Gets a sentence on bodies without mass.
+        Receives a warning about bodies without mass.
     """
     carried = carried_by(mechanism)
     if not carried:
@@ -84,23 +84,22 @@ def with_masses(mechanism: Mechanism, tied: bool, warnings: list[str]) -> Mechan
     if ends:
         warnings.append(
             "the motion of these links without mass is undetermined, so Simulation refuses them, "
-            "or locks them with massless='lock': {', '.join(ends)}"
+            f"or locks them with massless='lock': {', '.join(ends)}"
         )
     return mechanism
 
 
 def united(mechanism: Mechanism, warnings: list[str]) -> Mechanism:
-    """The mechanism, with hinges and slides before and behind bare carriers as one joint each.
+    """The mechanism with one joint in place of hinges and slides around bare carriers.
 
-    A carrier stays if something else is at it: a shape, a further frame, joint or spring. So does
-    one between joints that others follow or that follow others, that have safety limits, or whose
-    coordinates depend on each other.
+    A carrier remains if it has a shape, or a further frame, joint or spring. A carrier also remains
+    between joints that are coupled, that have safety limits, or whose coordinates are dependent.
 
     Parameters
     ----------
     mechanism : Mechanism
     warnings : list of str
-        Gets a sentence on the links that are no frames any more.
+        Receives a warning about links that are no longer frames.
     """
     coupled = {name for c in mechanism.couplings for name in (c.joint, c.source)}
     single = {joint.name for joint in mechanism.tree_joints if _is_single(joint)} - coupled
@@ -136,7 +135,7 @@ def united(mechanism: Mechanism, warnings: list[str]) -> Mechanism:
 
 
 def _is_single(joint: Joint) -> bool:
-    """Whether a joint is a hinge or slide of which a chart keeps everything."""
+    """Whether a joint is a hinge or slide that a chart can represent without loss."""
     unlimited = not np.any(np.isfinite(np.array((joint.lower, joint.upper), dtype=float)))
     told = joint.continuous in (None, joint.kind == "revolute" and unlimited)
     plain = joint.motion is None and joint.safety is None
@@ -144,7 +143,7 @@ def _is_single(joint: Joint) -> bool:
 
 
 def _bare(mechanism: Mechanism) -> set[str]:
-    """Carriers that are nothing but a place between two joints."""
+    """Carriers with exactly two joints and no other elements."""
     ends = Counter(end for joint in mechanism.joints for end in (joint.parent, joint.child))
     ends.update(end for spring in mechanism.springs for end in (spring.parent, spring.child))
     return {
@@ -158,9 +157,9 @@ def _bare(mechanism: Mechanism) -> set[str]:
 
 
 def taken_apart(mechanism: Mechanism) -> Mechanism:
-    """The mechanism, with chains of hinges and slides for all joints that are charts of these.
+    """The mechanism with chains of hinges and slides in place of charts that consist of these.
 
-    The coordinates stay as they are; the joints are called as the coordinates were.
+    Coordinates are unchanged, and joints have the names of the coordinates.
     """
     taken = {body.name for body in mechanism.bodies}
     taken |= {frame.name for _, frame in mechanism.frames()}

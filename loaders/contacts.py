@@ -1,4 +1,4 @@
-"""Which of the contact points of its collision geometry a robot gets, and why."""
+"""Selection of a robot's contact points from those of its collision geometry, with reasons."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from robosim.loaders.hulls import simplified_hull
 
 CHOICES = ("all", "feet", "none")
 _FOOT_NAMES = re.compile(r"foot(?!print)|feet|toe|sole|wheel|hoof|paw", re.IGNORECASE)
-# Feet without such a name reach as low as the lowest point, but for this share of the height.
+# Feet without such a name are within this share of the robot's height from the lowest point.
 _FOOT_HEIGHT = 0.05
 
 
@@ -28,7 +28,7 @@ def contact_points(
     friction: Mapping[str, float] | None = None,
     default_friction: float = DEFAULT_FRICTION,
 ) -> list[ContactPoint]:
-    """Those of a body, from hulls that are kept on disk; see `robosim.description`."""
+    """The contact points of a body, with hulls cached on disk; see `robosim.description`."""
     return described.contact_points(body, friction, default_friction, simplified_hull)
 
 
@@ -37,12 +37,12 @@ def contacts_of(
     friction: Mapping[str, float] | None = None,
     default_friction: float = DEFAULT_FRICTION,
 ) -> tuple[ContactPoint, ...]:
-    """The contact points of all bodies, body by body, from hulls that are kept on disk."""
+    """The contact points of all bodies, body by body, with simplified hulls cached on disk."""
     return described.contacts_of(bodies, friction, default_friction, simplified_hull)
 
 
 def chosen(mechanism: Mechanism, choice: str | Iterable[str]) -> Mechanism:
-    """The mechanism with those of its contact points that are asked for.
+    """The mechanism with the requested contact points.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def chosen(mechanism: Mechanism, choice: str | Iterable[str]) -> Mechanism:
     Raises
     ------
     LoadError
-        For another word, or a link that is not there or has no contact points.
+        For an invalid word, or a link that does not exist or has no contact points.
     """
     links = dict.fromkeys(map(link_of, mechanism.contacts))
     if isinstance(choice, str):
@@ -80,7 +80,7 @@ def chosen(mechanism: Mechanism, choice: str | Iterable[str]) -> Mechanism:
 
 
 def with_open_meshes_noticed(mechanism: Mechanism) -> Mechanism:
-    """The mechanism, with a warning if there are collision meshes that enclose no volume."""
+    """The mechanism, with a warning about collision meshes that enclose no volume."""
     closed: dict[tuple[int, int], bool] = {}
     links: dict[str, None] = {}
     for body in mechanism.bodies:
@@ -102,11 +102,11 @@ def with_open_meshes_noticed(mechanism: Mechanism) -> Mechanism:
 
 
 def feet(mechanism: Mechanism) -> dict[str, str]:
-    """Links with contact points that the robot stands on: link -> why.
+    """Links with contact points on which the robot stands: link -> reason.
 
-    Those that are called foot, toe, sole, wheel, hoof or paw. Where there are none, and the base
-    floats, those that reach lowest at home, within 5 % of the robot's height: the ends of limbs
-    among them, or else all.
+    Feet are the links named foot, toe, sole, wheel, hoof or paw. Without such names, and with a
+    floating base, feet are the lowest links at home, within 5 % of the robot's height. Ends of
+    limbs are preferred among these.
     """
     links = dict.fromkeys(map(link_of, mechanism.contacts))
     named = {link: "has the name of a foot" for link in links if _FOOT_NAMES.search(link)}
@@ -134,12 +134,12 @@ def feet(mechanism: Mechanism) -> dict[str, str]:
 
 
 def reasons(mechanism: Mechanism, choice: str | Iterable[str] = "all") -> list[dict[str, object]]:
-    """For each link with collision geometry: how many contact points it has, and why.
+    """For each link with collision geometry: the number of its contact points, and the reason.
 
     Parameters
     ----------
     mechanism : Mechanism
-        As it was loaded with this `choice`.
+        The mechanism, loaded with this `choice`.
     choice : "all", "feet", "none", or names of links
 
     Returns
@@ -169,7 +169,7 @@ def reasons(mechanism: Mechanism, choice: str | Iterable[str] = "all") -> list[d
                 "loss_m": max(shape.loss for shape in shapes),
                 "why": why,
             }
-    for contact in mechanism.contacts:  # of builders, which set points of their own
+    for contact in mechanism.contacts:  # of builders, which define contact points explicitly
         told.setdefault(
             (contact.body, link_of(contact)),
             {

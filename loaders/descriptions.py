@@ -1,6 +1,6 @@
-"""Robots of an installed robot_descriptions: which there are, and where each has its model file.
+"""Robots of an installed robot_descriptions: names, and model files.
 
-Its modules download a robot when they are imported, so that none is before it is asked for.
+Each of its modules downloads a robot when it is imported, so it is imported only on request.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from robosim.version import install
 
 PACKAGE = "robot_descriptions"
 ENDING = "_description"
-LIKE = 0.7  # of 1, for a name to be proposed
+LIKE = 0.7  # smallest similarity of a name to be proposed, at most 1
 
 
 class Found(NamedTuple):
-    """A model file, the folders of the packages that it may name, and arguments of xacro."""
+    """A model file, the folders of packages to which it may refer, and arguments of xacro."""
 
     path: Path
     folders: tuple[str, ...]
@@ -29,7 +29,7 @@ class Found(NamedTuple):
 
 
 def names() -> list[str]:
-    """What an installed robot_descriptions has, without importing any of it."""
+    """Names in an installed robot_descriptions, without importing its modules."""
     spec = importlib.util.find_spec(PACKAGE)
     places = () if spec is None else spec.submodule_search_locations or ()
     stems = {file.stem for place in places for file in Path(place).glob(f"*{ENDING}.py")}
@@ -37,13 +37,13 @@ def names() -> list[str]:
 
 
 def named(name: str) -> str | None:
-    """The full name of a robot there, whose ending may be left out; None for none."""
+    """The full name of a robot, whose ending may be omitted; None if there is none."""
     there = names()
     return next((full for full in (name, f"{name}{ENDING}") if full in there), None)
 
 
 def proposed(name: str) -> str:
-    """What to say of a robot that is nowhere else: it, or one that is called almost so, if any."""
+    """A proposal for an unknown robot: one of robot_descriptions with this or a similar name."""
     if full := named(name):
         return f"'{PACKAGE}:{full}' loads it from {PACKAGE} and may download it"
     short = {full.removesuffix(ENDING): full for full in names()}
@@ -55,12 +55,12 @@ def proposed(name: str) -> str:
 
 
 def find(name: str) -> Found:
-    """The model of a robot there, downloaded if it is not yet.
+    """The model of a robot, which is downloaded if necessary.
 
     Raises
     ------
     LoadError
-        If the package or the robot is not there, or why it cannot be provided.
+        If the package or the robot does not exist, or cannot be downloaded.
     """
     if importlib.util.find_spec(PACKAGE) is None:
         raise LoadError(
@@ -71,13 +71,13 @@ def find(name: str) -> Found:
         raise LoadError(f"{PACKAGE} has no '{name}' ({known(name, names())})")
     try:
         module = importlib.import_module(f"{PACKAGE}.{full}")
-    except Exception as error:  # git and the network fail in many ways
+    except Exception as error:  # git and the network can fail in many ways
         raise LoadError(f"{PACKAGE} could not provide '{full}': {error!r}") from error
     return _model_of(module, full)
 
 
 def _model_of(module: Any, name: str) -> Found:
-    """Its URDF, MJCF or xacro file, in this order."""
+    """The robot's URDF, MJCF or xacro file, in this order of preference."""
     packages = [getattr(module, what, None) for what in ("PACKAGE_PATH", "REPOSITORY_PATH")]
     packages += getattr(module, "XACRO_PACKAGE_PATHS", {}).values()
     folders = tuple(dict.fromkeys(str(folder) for folder in packages if folder is not None))

@@ -1,4 +1,4 @@
-"""URDF as files write it, to yourdfpy's objects: what that does not know is put in its terms."""
+"""Variants of URDF, converted to elements that yourdfpy reads."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from robosim.loaders.schema import numbers, refusal, tag_name
 
 
 def standard_names(root: etree._Element, warnings: list[str]) -> None:
-    """Put what Drake has in addition to the format in its terms, in place: shapes and joints.
+    """Convert Drake's extensions of the format in place: shapes and joints.
 
     Raises
     ------
     LoadError
-        For a joint of Drake's that has no like here.
+        For a joint of Drake's that is not supported.
     """
     drake_joints.standard(root, warnings)
     for geometry in root.iter("geometry"):
@@ -31,19 +31,19 @@ def standard_names(root: etree._Element, warnings: list[str]) -> None:
 
 
 def read(root: etree._Element) -> Any:
-    """yourdfpy's robot of a tree that `schema.check` has let through.
+    """The yourdfpy robot of a tree that `schema.check` accepts.
 
-    Only links, joints and materials are handed to it. Beyond what it reads, a geometry may have a
-    `capsule`, with a radius and the length of its straight part, and an origin may be turned by
+    Only links, joints and materials are passed to yourdfpy. In addition, a geometry may have a
+    `capsule`, with a radius and the length of its straight part, and an origin may be rotated by
     `quat_xyzw` (URDF 1.1).
 
     Raises
     ------
     LoadError
-        For an origin with both kinds of rotation, a rotation of length zero, or whatever
-        yourdfpy finds wrong.
+        For an origin with both kinds of rotation, a quaternion of length zero, or an error of
+        yourdfpy.
     """
-    from yourdfpy import URDF  # here, as it brings trimesh and more
+    from yourdfpy import URDF  # imported here, because it imports trimesh and more
 
     plain = etree.Element("robot", name=root.get("name"))
     for element in root.iterchildren("link", "joint", "material"):
@@ -53,10 +53,10 @@ def read(root: etree._Element) -> Any:
             origin.set("rpy", " ".join(repr(float(angle)) for angle in _rpy(origin)))
     capsules = [list(_capsules(link)) for link in plain.iterchildren("link")]
     try:
-        # In ASCII, names of elements with other letters would be no XML.
+        # As ASCII; otherwise names with other letters would be invalid XML.
         data = io.BytesIO(etree.tostring(plain, encoding="utf-8"))
         urdf = URDF.load(data, build_scene_graph=False, load_meshes=False)
-    except Exception as error:  # yourdfpy raises whatever Python raises
+    except Exception as error:  # yourdfpy raises many kinds of exceptions
         raise LoadError(f"yourdfpy cannot read it: {error!r}") from error
     for link, marks in zip(urdf.robot.links, capsules, strict=True):
         for item, is_capsule in zip((*link.visuals, *link.collisions), marks, strict=True):
@@ -78,7 +78,7 @@ def _capsules(link: etree._Element) -> list[bool]:
 
 
 def _rpy(origin: etree._Element) -> tuple[float, float, float]:
-    """Roll, pitch and yaw of an origin that is turned by a quaternion (x, y, z, w)."""
+    """Roll, pitch and yaw of an origin with a quaternion (x, y, z, w)."""
     where = f"{origin.getparent().tag}: <origin>"
     if origin.get("rpy") is not None:
         raise refusal(origin, where, "has both 'rpy' and 'quat_xyzw'; leave one out")
@@ -94,6 +94,6 @@ def _rpy(origin: etree._Element) -> tuple[float, float, float]:
 def rpy_angles(R: np.ndarray) -> tuple[float, float, float]:
     """(roll, pitch, yaw) of a rotation matrix (3, 3) = Rz(yaw) Ry(pitch) Rx(roll)."""
     pitch = float(np.arctan2(-R[2, 0], np.hypot(R[0, 0], R[1, 0])))
-    if np.hypot(R[0, 0], R[1, 0]) < 1e-12:  # straight up or down: only a sum of both is known
+    if np.hypot(R[0, 0], R[1, 0]) < 1e-12:  # gimbal lock: only the sum of both is determined
         return float(np.arctan2(-R[1, 2], R[1, 1])), pitch, 0.0
     return float(np.arctan2(R[2, 1], R[2, 2])), pitch, float(np.arctan2(R[1, 0], R[0, 0]))

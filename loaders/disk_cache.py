@@ -1,8 +1,8 @@
-"""What was worked out from mesh files, kept on disk under the hash of what it came from.
+"""Results of computations on mesh files, cached on disk by the hash of their input.
 
-Entries lie in ``$XDG_CACHE_HOME/robosim/meshes`` (``~/.cache`` without it), are written whole or
-not at all, and together take at most `LARGEST` bytes: the ones used longest ago make room. An
-entry that cannot be read is worked out again. Deleting the folder is always safe.
+Entries are in ``$XDG_CACHE_HOME/robosim/meshes`` (``~/.cache`` by default). Entries are written
+completely or not at all, and have at most `LARGEST` bytes together; the least recently used ones
+are deleted. An invalid entry is computed again. The folder can be deleted at any time.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from numpy.typing import NDArray
 Arrays = dict[str, NDArray[np.generic]]
 T = TypeVar("T")
 
-LARGEST = 1 << 30  # of all entries together [bytes]
-# What is thrown out at once when there are more, so that not every entry looks at all others.
+LARGEST = 1 << 30  # total size of all entries [bytes]
+# Size to be freed at once, so that not every new entry lists all others.
 _MADE_ROOM = LARGEST // 4
-# To be changed with what is computed or how it is kept: old entries are then left to age.
+# Increased when computations or formats change; entries of older versions are no longer used.
 _VERSION = b"3"
 
 
 def folder() -> Path:
-    """Where the entries are."""
+    """The folder of the entries."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "robosim" / "meshes"
 
 
 def digest(what: str, *parts: bytes | NDArray[np.generic]) -> str:
-    """Name of the entry for `what` was worked out from these contents."""
+    """Name of the entry for a computation of `what` from these contents."""
     found = hashlib.sha256(_VERSION + b" " + what.encode())
     for part in parts:
         data = part if isinstance(part, bytes) else np.ascontiguousarray(part).view(np.uint8).data
@@ -45,19 +45,18 @@ def digest(what: str, *parts: bytes | NDArray[np.generic]) -> str:
 
 
 def cached(name: str, compute: Callable[[], Arrays], decode: Callable[[Arrays], T]) -> T:
-    """What `decode` makes of entry `name`, which is computed and kept where there is none.
+    """The result of `decode` for entry `name`, which is computed if it does not exist.
 
-    `decode` raises an error of any kind for arrays that are not what `compute` returns: an entry
-    may have been overwritten with anything. Without a folder that can be written, the arrays are
-    computed every time.
+    `decode` raises an exception for arrays that are not the result of `compute`, as an entry may
+    have been overwritten. If the folder is not writable, arrays are computed each time.
     """
     file = folder() / f"{name}.npz"
     try:
         with file.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
             found = decode({key: archive[key] for key in archive.files})
-        os.utime(file)  # used now
+        os.utime(file)  # marked as used
         return found
-    except Exception:  # not there, cut off, not ours
+    except Exception:  # missing, truncated or invalid
         arrays = compute()
     with contextlib.suppress(OSError):
         _write(file, arrays)
@@ -82,7 +81,7 @@ def _write(file: Path, arrays: Arrays) -> None:
 def _make_room(where: Path) -> None:
     entries = []
     for entry in where.iterdir():
-        with contextlib.suppress(OSError):  # another process made room as well
+        with contextlib.suppress(OSError):  # another process may delete as well
             status = entry.stat()
             entries.append((status.st_mtime, status.st_size, entry))
     size = sum(entry[1] for entry in entries)

@@ -1,7 +1,7 @@
-"""<drake:joint>: joints that Drake has in addition to the format, in the terms of the format.
+"""<drake:joint>: joints that Drake adds to the format, converted to the format's joints.
 
-A universal joint becomes two hinges with a link without mass between them, a screw a cylindrical
-joint whose length follows its angle.
+A universal joint becomes two hinges with a massless link between them. A screw becomes a
+cylindrical joint whose translation is coupled to its angle.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _PITCH = "screw_thread_pitch"
 
 
 def standard(root: etree._Element, warnings: list[str]) -> None:
-    """Put Drake's joints in the format's terms, in place.
+    """Convert Drake's joints to those of the format, in place.
 
     Raises
     ------
     LoadError
-        For a type that has no like here, and a screw without a pitch.
+        For an unsupported type, and a screw without a pitch.
     """
     for joint in [element for element in root if tag_name(element) == "drake:joint"]:
         kind, where = joint.get("type"), f"drake:joint '{joint.get('name', '')}'"
@@ -76,7 +76,7 @@ def _universal(joint: etree._Element, root: etree._Element, warnings: list[str])
 
 
 def threads(root: etree._Element) -> dict[str, float]:
-    """Screws of a tree that `standard` has been at: joint -> what a turn moves it by [m]."""
+    """Screws of a tree after `standard`: joint -> translation per turn [m]."""
     return {
         str(joint.get("name")): numbers(pitch, "value", f"joint '{joint.get('name')}': <{_PITCH}>")[
             0
@@ -89,15 +89,15 @@ def threads(root: etree._Element) -> dict[str, float]:
 def threaded(
     joints: Sequence[Joint], pitches: dict[str, float], taken: Collection[str]
 ) -> tuple[tuple[Joint, ...], tuple[Tendon, ...]]:
-    """The joints, screws with what resists them about their axis alone, and their threads.
+    """The joints, with forces of screws on their rotation only, and the couplings of screws.
 
     Parameters
     ----------
     joints : sequence of Joint
     pitches : mapping of joint to float
-        As of `threads`.
+        Result of `threads`.
     taken : collection of str
-        Names that threads must not have.
+        Names that couplings must not have.
     """
     found, tendons = [], []
     for joint in joints:

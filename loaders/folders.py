@@ -1,8 +1,8 @@
-"""Which folders a model file may read from.
+"""Folders from which a model file may read.
 
-A model file is often somebody else's. It may name files of its own folder, and of folders that
-the user has named: `package_dirs` and ROS's environment variables. Whatever else it names is
-refused, by an absolute path, by "..", or by a link.
+A model file is often from an unknown source. Such a file may refer to files in its own folder, and
+in folders that the user has named: `package_dirs` and ROS's environment variables. All other files
+are refused, whether they are given by an absolute path, by "..", or by a link.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from robosim.errors import LoadError
 
-# What tells the top folder of a package, and the folders in which packages keep model files.
+# Files that mark the top folder of a package, and folders in which packages keep model files.
 MARKERS = (
     "package.xml",
     "manifest.xml",
@@ -24,7 +24,7 @@ MARKERS = (
     ".git",
 )
 SUBFOLDERS = frozenset(("urdf", "urdfs", "xacro", "robots", "mjcf", "xml", "sdf", "srdf"))
-# How far above a model file the top of its package may be.
+# Largest number of levels between a model file and the top of its package.
 LEVELS = 4
 _ENVIRONMENT = (
     ("ROS_PACKAGE_PATH", "."),
@@ -35,7 +35,7 @@ _ENVIRONMENT = (
 
 
 def from_environment() -> list[Path]:
-    """The folders that hold packages according to the variables of ROS and Gazebo."""
+    """The folders of packages in the environment variables of ROS and Gazebo."""
     return [
         Path(entry) / below
         for variable, below in _ENVIRONMENT
@@ -45,9 +45,9 @@ def from_environment() -> list[Path]:
 
 
 def ancestors(file: Path) -> list[Path]:
-    """The folders above a file, the nearest first, at most LEVELS; none that many things share.
+    """Up to LEVELS folders above a file, the nearest first, without shared folders.
 
-    The home folder, the one for temporary files and what is above them are nobody's package.
+    The home folder, that of temporary files, and folders above these do not belong to a package.
     """
     shared: set[Path] = set()
     for folder in (Path.home(), Path(tempfile.gettempdir())):
@@ -58,8 +58,9 @@ def ancestors(file: Path) -> list[Path]:
 def own_folder(file: Path) -> Path:
     """The folder that belongs to a model file.
 
-    It is the top of the package that the file is in. Without one it is the folder above, for a
-    file in a folder that is called "urdf", "robots" or the like, else the file's own folder.
+    The result is the top folder of the file's package. Without a package, the result is the parent
+    folder if the file's folder is named "urdf", "robots" or similar, and otherwise the file's
+    folder.
     """
     above = ancestors(file)
     for folder in (file.parent, *above):
@@ -77,16 +78,16 @@ class Folders:
     Parameters
     ----------
     file : pathlib.Path
-        The model file. Where it is a link, the folders of both ends are its own.
+        The model file. If it is a link, the folders of the link and of its target count.
     allowed : iterable of paths
-        Folders that the user has named, in addition to those of the environment.
+        Folders named by the user, in addition to those of the environment.
 
     Attributes
     ----------
     own : tuple of pathlib.Path
         The model's own folders; links out of them are refused.
     allowed : tuple of pathlib.Path
-        Those named by the user, who may also have links in them.
+        Folders named by the user, which may contain links to other folders.
     """
 
     def __init__(self, file: Path, allowed: Iterable[str | os.PathLike[str]] = ()) -> None:
@@ -97,11 +98,11 @@ class Folders:
         self.allowed = (*named, *(Path(os.path.abspath(folder)) for folder in from_environment()))
 
     def allow(self, folder: Path) -> None:
-        """Add a folder to those that the user has named."""
+        """Add a folder to those named by the user."""
         self.allowed = (*self.allowed, Path(os.path.abspath(folder)))
 
     def contains(self, path: Path) -> bool:
-        """Whether the file may be read from."""
+        """Whether a file may be read."""
         lexical = Path(os.path.abspath(path))
         if any(lexical.is_relative_to(folder) for folder in self.allowed):
             return True
@@ -109,7 +110,7 @@ class Folders:
         return any(real.is_relative_to(folder.resolve()) for folder in (*self.own, *self.allowed))
 
     def check(self, path: Path, address: str, element: str | None = None) -> None:
-        """Raise a LoadError if the file that `address` of an element stands for may not be read."""
+        """Raise a LoadError if the file of an element's `address` may not be read."""
         if not self.contains(path):
             raise LoadError(
                 f"'{address}' leads out of the model's own folder, {self.own[0]}, to "

@@ -1,8 +1,7 @@
-"""What <gazebo>, <contact> and <transmission> say that a simulation can use.
+"""<gazebo>, <contact> and <transmission>: extensions of URDF that matter for a simulation.
 
-Those are extensions that simulators have made: of Gazebo friction, restitution, self-collision
-and joint springs, of Bullet friction and restitution, of Drake the inertia of a rotor behind a
-gear.
+Gazebo's extensions are friction, restitution, self-collision and joint springs. Bullet's are
+friction and restitution. Drake's is the inertia of a rotor with a gear.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _TRUE, _FALSE = ("true", "1"), ("false", "0")
 
 @dataclass
 class Extensions:
-    """What the extensions of one file say.
+    """The data of the extensions in one file.
 
     Attributes
     ----------
@@ -32,9 +31,9 @@ class Extensions:
     armature : dict of joint to inertia of its rotor as seen at the joint [kg m^2 or kg]
     collide : dict of link to whether it collides with others of the same robot
     collide_all : bool or None
-        The same for links that say nothing themselves.
+        The same for links without such an element.
     used : set of lxml elements
-        The transmissions that say something, and the joints in <gazebo>, which close loops.
+        Transmissions with data, and joints in <gazebo>, which close loops.
     """
 
     friction: dict[str, float] = field(default_factory=dict)
@@ -52,7 +51,7 @@ def read(root: etree._Element, warnings: list[str]) -> Extensions:
     Raises
     ------
     LoadError
-        For a value that is no number, or negative.
+        For a value that is not a number, or negative.
     """
     found = Extensions()
     links = {element.get("name") for element in root.iterchildren("link")}
@@ -118,7 +117,7 @@ def _read_gazebo(
 
 
 def _mus(gazebo: etree._Element) -> Iterator[etree._Element]:
-    """Friction coefficients: in the short form of URDF, or nested as in SDF."""
+    """Friction coefficients, in the short form of URDF or nested as in SDF."""
     yield from gazebo.iterchildren("mu1", "mu2", "mu")
     for ode in gazebo.iterfind("collision/surface/friction/ode"):
         yield from ode.iterchildren("mu", "mu2")
@@ -127,7 +126,7 @@ def _mus(gazebo: etree._Element) -> Iterator[etree._Element]:
 def _read_transmission(
     transmission: etree._Element, joints: Collection[str | None], found: Extensions
 ) -> None:
-    """Drake's rotor: its inertia times the square of the gear ratio acts at the joint."""
+    """Drake's rotor, whose inertia times the square of the gear ratio acts at the joint."""
     where = f"transmission '{transmission.get('name', '')}'"
     driven = [joint.get("name") for joint in transmission.iterchildren("joint")]
     for actuator in transmission.iterchildren("actuator"):
@@ -171,7 +170,7 @@ def _truth(element: etree._Element, where: str) -> bool:
 
 
 def applied(joints: Sequence[Joint], found: Extensions, warnings: list[str]) -> tuple[Joint, ...]:
-    """The joints with the springs and rotors that the extensions give them."""
+    """The joints with the springs and rotors of the extensions."""
     result = []
     for joint in joints:
         values: dict[str, Any] = {}
@@ -191,7 +190,7 @@ def applied(joints: Sequence[Joint], found: Extensions, warnings: list[str]) -> 
 
 
 def self_pairs(groups: Sequence[Sequence[str]], found: Extensions) -> list[tuple[int, int]]:
-    """Pairs of groups of links that collide: Gazebo wants both links of a pair to say so."""
+    """Pairs of groups of links that collide; in Gazebo, both links of a pair have to ask for it."""
     wants = [
         any(found.collide.get(link, bool(found.collide_all)) for link in links) for links in groups
     ]

@@ -1,4 +1,4 @@
-"""Simplified hulls of meshes, kept on disk once they were worked out."""
+"""Simplified hulls of meshes, cached on disk."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from robosim.description.hulls import HULL_POINTS, Hull
 from robosim.loaders import disk_cache
 from robosim.validation import Array
 
-_WORTH_KEEPING = 64  # vertices: fewer are simplified quicker than read from the disk
+_WORTH_KEEPING = 64  # vertices; with fewer, a computation is faster than reading from disk
 
 
 def simplified_hull(vertices: Array, count: int = HULL_POINTS) -> Hull:
-    """`robosim.description.hulls.simplified_hull`, from the disk where it is there."""
+    """`robosim.description.hulls.simplified_hull`, from the cache if possible."""
     if len(vertices) < _WORTH_KEEPING:
         return hulls.simplified_hull(vertices, count)
 

@@ -23,16 +23,16 @@ def of_group(group: Group, warnings: list[str]) -> Inertial:
     """
     parts = [part for placed in group.links if (part := _of_link(placed)) is not None]
     if len(parts) > 1:
-        # A body of one link is checked with the mechanism; a merged one would hide its parts.
+        # A body with one link is checked by the mechanism; in a merged one, errors would be hidden.
         for placed in group.links:
             _notice_impossible(placed.link, warnings)
     return merge(parts) if parts else Inertial(0.0, np.zeros(3), np.zeros((3, 3)))
 
 
 def of_what_stays(name: str, inertial: Inertial, warnings: list[str]) -> Inertial:
-    """The inertial of a body that is fixed to the world, where its inertia does not matter.
+    """The inertial of a body that is fixed to the world, whose inertia has no effect.
 
-    One that is not positive definite becomes that of a ball of water.
+    An inertia that is not positive definite is replaced by that of a ball of water.
     """
     inertia = turnable(inertial.inertia, inertial.mass)
     if inertia is inertial.inertia:

@@ -1,4 +1,4 @@
-"""URDF joints to the generic joints of `robosim.joints`."""
+"""Conversion of URDF joints to the generic joints of `robosim.joints`."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from robosim.errors import LoadError
 from robosim.loaders.schema import JOINT_KINDS
 from robosim.loaders.tree import Group, origin
 
-# Kinds that have no axis to be about or along.
+# Kinds without an axis.
 _WITHOUT_AXIS = ("floating", "spherical", "fixed_orientation")
-# A limit, effort or velocity that is as large as this is none: the format wants a number.
+# A limit, effort or velocity of this size means no limit, because the format requires a number.
 UNLIMITED = 1e9
 ROOT_NAMES = {True: ("floating_base", "root_joint"), False: ("fixed_base", "root_joint")}
 
 
 def root_joint(group: Group, inertial: Inertial, floats: bool, taken: set[str]) -> Joint:
-    """The joint between the world and the root body, under the first name not `taken`."""
+    """The joint between the world and the root body, with the first name that is not `taken`."""
     free = [name for name in ROOT_NAMES[floats] if name not in taken]
     return Joint(
         name=free[0] if free else free_name(ROOT_NAMES[floats][0], taken),
@@ -45,9 +45,9 @@ def urdf_joint(
     Parameters
     ----------
     group : Group
-        With a joint to its parent.
+        A group with a joint to its parent.
     inertial, parent_inertial : Inertial
-        Of the group and of its parent; their centres are the origins of the body frames.
+        Inertials of the group and of its parent, whose centres are the origins of body frames.
     parent : str or None
         The parent body, None for the world.
 
@@ -110,7 +110,7 @@ def _limits(joint: Any, element: str, warnings: list[str]) -> dict[str, Any]:
             )
         found[f"{name}_limit"] = value if value < UNLIMITED else np.inf
     if bounded:
-        # The format's own default of both is zero.
+        # The format's default of both is zero.
         lower, upper = limit.lower or 0.0, limit.upper or 0.0
         if lower > upper:
             raise LoadError(
@@ -118,7 +118,7 @@ def _limits(joint: Any, element: str, warnings: list[str]) -> dict[str, Any]:
                 element=f"{element}: <limit>",
             )
         if lower == upper:
-            # As MuJoCo reads it, and as published files mean it: wheels and knees have such limits.
+            # As in MuJoCo, and as published files mean it: wheels and knees have such limits.
             warnings.append(
                 f"{element}: <limit> from {lower:g} to {upper:g} is taken as unlimited; the type "
                 "'fixed' is for joints that do not move"
@@ -137,7 +137,7 @@ def _safety(controller: Any) -> SafetyLimits | None:
 
 
 def _resistance(dynamics: Any, element: str) -> tuple[float, float]:
-    """(damping, friction) of a joint's <dynamics>, which yourdfpy leaves as text."""
+    """(damping, friction) of a joint's <dynamics>, which yourdfpy returns as text."""
     if dynamics is None:
         return 0.0, 0.0
     values = float(dynamics.damping or 0.0), float(dynamics.friction or 0.0)

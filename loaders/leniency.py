@@ -1,7 +1,7 @@
-"""What of a URDF file stops no load: what does not matter to how a robot moves, or can be added.
+"""Errors of a URDF file that do not prevent loading, as they do not affect the motion.
 
-Looks, and what a joint of some type has no use for, are left out if they are wrong, and told. The
-name of the robot, and masses and inertias, are added where they are missing.
+Visual elements, and elements that a type of joint does not use, are omitted with a warning if they
+are invalid. A missing name of the robot, and missing masses and inertias, are added.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from lxml import etree
 from robosim.errors import LoadError
 from robosim.loaders import schema
 
-# kind of a joint -> children that say nothing there; of all kinds, what nothing ever uses.
+# kind of a joint -> unused children; for all kinds, children that are never used
 _IDLE = {
     "fixed": ("axis", "limit", "dynamics", "safety_controller", "mimic"),
     **dict.fromkeys(("floating", "spherical", "fixed_orientation"), ("axis",)),
@@ -22,15 +22,15 @@ _ALWAYS_IDLE = ("calibration",)
 
 
 def leave_out(root: etree._Element, name: str, warnings: list[str]) -> None:
-    """Take out of a URDF tree, in place, what is wrong and does not matter; add what is missing.
+    """Remove invalid elements that do not matter from a URDF tree, in place, and add missing ones.
 
     Parameters
     ----------
     root : lxml element
     name : str
-        For a robot without one.
+        Name for a robot without one.
     warnings : list of str
-        Gets a sentence for each kind of what was wrong, with the links or joints.
+        Receives a warning for each kind of error, with the links or joints.
     """
     found: dict[str, dict[str, None]] = {}
     if root.tag == "robot" and not (root.get("name") or "").strip():
@@ -65,7 +65,7 @@ def _tell(found: dict[str, dict[str, None]], what: str, owner: str) -> None:
 
 
 def _try(element: etree._Element, owner: str, found: dict[str, dict[str, None]]) -> None:
-    """Check an element, and take it out if it is wrong."""
+    """Check an element, and remove it if it is invalid."""
     try:
         schema.check_text(element, f"<{element.tag}>")
         schema.check_element(element, f"<{element.tag}>")
@@ -76,7 +76,7 @@ def _try(element: etree._Element, owner: str, found: dict[str, dict[str, None]])
 
 
 def _complete(inertial: etree._Element, owner: str, found: dict[str, dict[str, None]]) -> None:
-    """Zeros for a mass and an inertia that are missing: what they are of can be looked at."""
+    """Add zeros for a missing mass or inertia, so that the robot can be viewed."""
     for tag, attributes in (("mass", ("value",)), ("inertia", schema.NUMBERS["inertia"])):
         child = inertial.find(tag)
         if child is None:
@@ -91,7 +91,7 @@ def _complete(inertial: etree._Element, owner: str, found: dict[str, dict[str, N
 
 
 def _keep_first(visual: etree._Element, owner: str, found: dict[str, dict[str, None]]) -> None:
-    """Of several children of one kind the first, as other programs read them."""
+    """Keep the first of several children of one kind, as other programs do."""
     for tag in schema.CHILDREN["visual"][1]:
         for child in list(visual.iterchildren(tag))[1:]:
             visual.remove(child)
@@ -99,7 +99,7 @@ def _keep_first(visual: etree._Element, owner: str, found: dict[str, dict[str, N
 
 
 def _with_materials(root: etree._Element) -> Iterator[tuple[etree._Element, str]]:
-    """All elements that hold the look of something, and whose that is."""
+    """All elements that may contain materials, and their owners."""
     for material in root.iterchildren("material"):
         yield material, f"material '{material.get('name', '')}'"
     for link in root.iterchildren("link"):

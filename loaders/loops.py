@@ -1,7 +1,7 @@
-"""Joints that close loops, which URDF has no element for, as files say them in several ways.
+"""Joints that close loops, which files specify in several ways, as URDF has no element for them.
 
-A loop joint holds two frames together, each fixed to a link: they coincide, but for the motion
-that the kind of joint leaves about or along its axis, which is given in the first frame.
+A loop joint connects two frames, each fixed to a link. The frames coincide, except for the motion
+about or along the axis of the joint, which is given in the first frame.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from robosim.errors import LoadError, ModelError
 
 Array = NDArray[np.float64]
 
-# What a loop joint may be called -> its kind.
+# Names of kinds of loop joints -> kind.
 TYPES = {
     "continuous": "revolute",
     "ball": "spherical",
@@ -30,10 +30,10 @@ TYPES = {
 
 
 class Place(NamedTuple):
-    """Where a link is: in its body (None for the world), and in the world with joints at zero.
+    """A link's pose in its body (None for the world), and in the world with joints at zero.
 
-    R (3, 3) and p (3,) [m] are the link's frame in the body's axes, p from the centre of mass;
-    R_w and p_w the same in the world.
+    R (3, 3) and p (3,) [m] are the link's frame in the body's axes, with p from the centre of mass.
+    R_w and p_w are the same in the world.
     """
 
     body: str | None
@@ -45,7 +45,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class End:
-    """A frame fixed to a link; R or p that is None is that of the other end at zero."""
+    """A frame fixed to a link; if R or p is None, it equals that of the other end at zero."""
 
     link: str
     R: Array | None = None
@@ -54,7 +54,7 @@ class End:
 
 @dataclass(frozen=True)
 class Loop:
-    """A joint that closes a loop, as a file says it.
+    """A joint that closes a loop, as specified in a file.
 
     `options` are those of a `Joint`; `element`, `line` and `file` are for messages.
     """
@@ -85,9 +85,9 @@ def turned(rpy: Sequence[float]) -> Array:
 
 
 def no_link(name: str, places: Mapping[str, Place]) -> str:
-    """What is wrong with the name of a link that does not exist, and what to do if it is the world.
+    """The reason for an unknown link name, with advice if it denotes the world.
 
-    `places` are those of the links, the root's first.
+    `places` are the poses of links, with the root first.
     """
     told = f"link '{name}' does not exist"
     if name != "world":
@@ -99,14 +99,14 @@ def no_link(name: str, places: Mapping[str, Place]) -> str:
 
 
 def loop_joint(loop: Loop, places: Mapping[str, Place]) -> Joint:
-    """The joint of a loop, between the bodies that its links have become.
+    """The joint of a loop, between the bodies that contain its links.
 
-    It has no actuator, unless its options say so.
+    The joint has no actuator unless its options contain one.
 
     Raises
     ------
     LoadError
-        For a link that does not exist, two that are in one body, or options that no joint has.
+        For a link that does not exist, two links of one body, or invalid options.
     """
     for end in (loop.first, loop.second):
         if end.link not in places:
@@ -122,7 +122,7 @@ def loop_joint(loop: Loop, places: Mapping[str, Place]) -> Joint:
             "together by fixed joints"
         )
     axis = loop.axis
-    if ends[1][0] is None:  # A joint's child is a body. Seen from there it moves the other way.
+    if ends[1][0] is None:  # the child must be a body: ends are exchanged
         ends, axis = ends[::-1], -axis
     (parent, R_a, p_a), (child, R_b, p_b) = ends
     try:
@@ -142,7 +142,7 @@ def loop_joint(loop: Loop, places: Mapping[str, Place]) -> Joint:
 
 
 def _placed(loop: Loop, end: End, other: End, places: Mapping[str, Place]) -> tuple[Array, Array]:
-    """(R, p) of an end in its link; what it leaves open is where the other end is at zero."""
+    """(R, p) of an end in its link; missing parts follow from the other end at zero."""
     if end.R is not None and end.p is not None:
         return end.R, end.p
     if other.R is None or other.p is None:

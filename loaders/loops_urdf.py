@@ -1,7 +1,7 @@
-"""Loops and springs between links that URDF files write in elements of other tools.
+"""Loops, and springs between links, in elements that other tools have added to URDF.
 
-<loop_joint> is what Drake, RigidBodyDynamics.jl, Dojo and Isaac Sim have used, <gazebo><joint> is
-SDF's, <drake:ball_constraint> and <drake:linear_spring_damper> are Drake's.
+Drake, RigidBodyDynamics.jl, Dojo and Isaac Sim use <loop_joint>, SDF has <gazebo><joint>, and Drake
+<drake:ball_constraint> and <drake:linear_spring_damper>.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def read(root: etree._Element) -> list[Loop]:
     Raises
     ------
     LoadError
-        For what is missing or is no number, and for unknown types.
+        For missing values, values that are not numbers, and unknown types.
     """
     named = [_loop_joint(element) for element in root.iterchildren("loop_joint")]
     others = [_gazebo_joint(element) for element in root.iterfind("gazebo/joint")]
@@ -44,8 +44,9 @@ def read(root: etree._Element) -> list[Loop]:
 def _loop_joint(element: etree._Element) -> Loop:
     """<link1 link xyz rpy/> and <link2/>; or <parent/>, <child/> and the origins of both.
 
-    Some files call both of the first kind <link1>. In the second kind the axis is the parent's,
-    and the links are turned to each other as they are at zero, unless <child_origin> has an rpy.
+    In the first form, some files name both elements <link1>. In the second form, the axis is in the
+    parent's frame. The links' relative orientation is that at zero, unless <child_origin> has an
+    rpy.
     """
     name = text(element, "name", "<loop_joint>")
     where = f"loop_joint '{name}'"
@@ -119,7 +120,7 @@ def _options(element: etree._Element, where: str) -> dict[str, Any]:
 
 
 def _gazebo_joint(element: etree._Element) -> Loop:
-    """SDF's joint: its frame is given in the child, and the parent's is where that is at zero."""
+    """SDF's joint: its frame is given in the child, and the parent's frame coincides at zero."""
     name = text(element, "name", "gazebo: <joint>")
     where = f"gazebo: joint '{name}'"
     links = []
@@ -143,7 +144,7 @@ def _gazebo_joint(element: etree._Element) -> Loop:
 
 
 def _parts(element: etree._Element, names: Sequence[str]) -> dict[str, etree._Element]:
-    """The children of one of Drake's elements, by what follows that element's own name."""
+    """The children of one of Drake's elements, by the part of the tag after the element's name."""
     tag = tag_name(element)
     parts = {tag_name(child).removeprefix(f"{tag}_"): child for child in element}
     for name in names:
@@ -155,7 +156,7 @@ def _parts(element: etree._Element, names: Sequence[str]) -> dict[str, etree._El
 def _points(
     element: etree._Element, more: Sequence[str] = ()
 ) -> tuple[list[tuple[str, Array]], list[float]]:
-    """The (link, point in its frame) that one of Drake's elements connects, and other numbers."""
+    """The (link, point in its frame) pairs of one of Drake's elements, and other numbers."""
     where = f"<{tag_name(element)}>"
     parts = _parts(element, ("body_A", "p_AP", "body_B", "p_BQ", *more))
     ends = [
@@ -186,7 +187,7 @@ def springs(root: etree._Element, places: Mapping[str, Place]) -> list[PointSpri
     Raises
     ------
     LoadError
-        For what is missing, is no number, or is negative, and for a link that does not exist.
+        For missing or negative values, values that are not numbers, and unknown links.
     """
     found: list[PointSpring] = []
     for element in (element for element in root if tag_name(element) == _SPRING):

@@ -1,4 +1,4 @@
-"""Loops beside a model file that must stay as it is: ``robot.loops.yaml`` next to robot.urdf.
+"""Loops in a file beside an unchanged model file: ``robot.loops.yaml`` next to robot.urdf.
 
     loops:
       - name: closing_pin
@@ -8,7 +8,7 @@
         axis: [0, 1, 0]
     passive: [knee, ankle]
 
-Only plain YAML is read: no tags, no anchors and no aliases, which could grow without bound.
+Only plain YAML is read, without tags, anchors and aliases, which could grow without bound.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ SUFFIX = ".loops.yaml"
 _LARGEST = 1 << 20
 _TOP = ("loops", "passive")
 _LOOP = ("name", "type", "link1", "link2", "axis", "actuated")
-# Of a `Joint`.
+# Options of a `Joint`.
 _NUMBERS = ("lower", "upper", "damping", "friction", "stiffness", "rest", "armature")
 _END = ("link", "xyz", "rpy")
 
 
 class Sidecar(NamedTuple):
-    """What the file says: loops, and names of joints without an actuator."""
+    """The content of the file: loops, and names of joints without an actuator."""
 
     loops: list[Loop]
     passive: list[str]
 
 
 class _PlainLoader(yaml.SafeLoader):  # type: ignore[misc]
-    """Composes nodes, and refuses what makes a small file large."""
+    """Composes nodes, and refuses constructs by which a small file could become large."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         event = self.peek_event()
@@ -58,8 +58,8 @@ def read(path: Path) -> Sidecar:
     Raises
     ------
     LoadError
-        With file, line, key and value, for YAML that is malformed and for anything that is not
-        described above.
+        For malformed YAML, and for anything that is not described above; with file, line, key and
+        value.
     """
     try:
         root = yaml.compose(
@@ -88,7 +88,7 @@ def read(path: Path) -> Sidecar:
 
 
 class _Reader:
-    """Turns nodes of YAML, which know their lines, into values."""
+    """Converts YAML nodes, which contain their lines, to values."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -104,7 +104,7 @@ class _Reader:
     def mapping(
         self, node: Any, key: str, keys: Sequence[str], needed: Sequence[str] = ()
     ) -> dict[str, Any]:
-        """key -> node of a mapping with only the given keys, each once."""
+        """key -> node of a mapping that has only the given keys, each once."""
         if not isinstance(node, yaml.MappingNode):
             raise self.error(node, key, "must be a mapping", keys)
         found: dict[str, Any] = {}
@@ -139,7 +139,7 @@ class _Reader:
         return float(word)
 
     def vector(self, node: Any, key: str) -> Array:
-        """Three numbers; zeros for a key that is not there."""
+        """Three numbers; zeros for a missing key."""
         if node is None:
             return np.zeros(3)
         words = self.sequence(node, key)

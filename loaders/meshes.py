@@ -1,9 +1,9 @@
-"""Mesh files (COLLADA, STL, OBJ, glTF) to vertices and faces, each file read once.
+"""Mesh files (COLLADA, STL, OBJ, glTF) as vertices and faces; each file is read once.
 
-COLLADA: ``<unit>`` scales the mesh to metres and ``<up_axis>`` is ignored, both as in RViz, since
-robot files are drawn to look right there. glTF is likewise taken as it is, whose y axis is up.
+For COLLADA, ``<unit>`` scales the mesh to metres and ``<up_axis>`` is ignored, both as in RViz, for
+which robot files are made. The axes of glTF are also kept, although its y axis is up.
 
-What was read is kept on disk (`robosim.loaders.disk_cache`), under the hash of the file.
+Results are cached on disk (`robosim.loaders.disk_cache`) by the hash of the file.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ Array = NDArray[np.float64]
 Colour = tuple[float, float, float, float]
 
 FORMATS = (".dae", ".stl", ".obj", ".glb", ".gltf")
-# What is refused beyond, so that time and memory are bounded: docs/loading.md has them measured.
-LARGEST_FILE = 112 << 20  # of a mesh, or of a file that it refers to [bytes]
-LARGEST_XML = 48 << 20  # of a COLLADA mesh, which takes twice the memory
-MOST_FACES = 1 << 23  # of all parts, counted as often as a scene shows them
+# Larger files are refused, which bounds time and memory; docs/loading.md has measurements.
+LARGEST_FILE = 112 << 20  # of a mesh, or of a file to which it refers [bytes]
+LARGEST_XML = 48 << 20  # of a COLLADA mesh, which needs twice the memory
+MOST_FACES = 1 << 23  # of all parts, counted for each instance in a scene
 MOST_INSTANCES = 10_000
-_WORTH_KEEPING = 32 << 10  # bytes: smaller files are parsed quicker than looked up
+_WORTH_KEEPING = 32 << 10  # bytes; parsing smaller files is faster than the cache
 
 _IMAGE_STARTS = (b"\x89PNG", b"\xff\xd8\xff")
 _WHITE: Colour = (1.0, 1.0, 1.0, 1.0)
 
 
 class MeshPart(NamedTuple):
-    """A piece of a mesh that has one material; arrays are read-only and shared."""
+    """A piece of a mesh with one material; arrays are read-only and shared."""
 
     vertices: Array  # (n, 3) [m], scaled
     faces: NDArray[np.int64]  # (m, 3)
@@ -49,7 +49,7 @@ class MeshPart(NamedTuple):
 
 
 class MeshCache:
-    """The meshes of one model file; the same file at the same scale is kept once."""
+    """The meshes of one model file; each file is kept once for each scale."""
 
     def __init__(self) -> None:
         self._parts: dict[tuple[Path, tuple[float, ...]], tuple[MeshPart, ...]] = {}
@@ -61,7 +61,7 @@ class MeshCache:
         Raises
         ------
         LoadError
-            If the file cannot be read, is too large, or holds no triangles.
+            If the file cannot be read, is too large, or has no triangles.
         """
         key = (path.resolve(), tuple(float(s) for s in scale))
         if key not in self._parts:
@@ -70,7 +70,7 @@ class MeshCache:
         return self._parts[key]
 
     def outline(self, path: Path, scale: Array) -> MeshPart:
-        """The whole mesh in one part, without looks: for contact."""
+        """The whole mesh as one part, without materials, for contacts."""
         key = (path.resolve(), tuple(float(s) for s in scale))
         if key not in self._outlines:
             self._outlines[key] = _joined(self.parts(path, scale))
@@ -82,7 +82,7 @@ def _scaled(part: MeshPart, scale: Array, path: Path) -> MeshPart:
     if not np.all(np.isfinite(vertices)):
         raise LoadError("vertices must be finite", file=path)
     if np.prod(np.sign(scale)) < 0:
-        faces = faces[:, ::-1]  # a mirrored mesh would be inside out
+        faces = faces[:, ::-1]  # otherwise a mirrored mesh would be inverted
     return part._replace(vertices=_frozen(vertices), faces=_frozen(faces, np.int64))
 
 
@@ -102,12 +102,12 @@ def _frozen(array: Any, dtype: type = np.float64) -> Any:
 
 
 def read_mesh(path: Path) -> tuple[MeshPart, ...]:
-    """The parts of a mesh file as it has them, in metres where it says its unit.
+    """The parts of a mesh file in its units, or in metres if the file has a unit.
 
     Raises
     ------
     LoadError
-        If the file cannot be read, is too large, or holds no triangles.
+        If the file cannot be read, is too large, or has no triangles.
     """
     suffix = path.suffix.lower()
     if suffix not in FORMATS:
@@ -128,15 +128,15 @@ def read_mesh(path: Path) -> tuple[MeshPart, ...]:
 
 
 class _Neighbours:
-    """Finds, for trimesh, the files that a mesh refers to; keeps the bytes of images among them.
+    """Finds the files to which a mesh refers, for trimesh; keeps the bytes of images.
 
-    They must be in the folder of the mesh, the one above it, or below those.
+    The files must be in the folder of the mesh, in its parent folder, or below these.
 
     Attributes
     ----------
     images : dict of str to bytes
     seen : dict of str to str
-        Every name that was asked for: the hash of the file, or "" where there is none.
+        The hash of the file for each requested name, or "" for a missing file.
     """
 
     def __init__(self, path: Path) -> None:
@@ -145,7 +145,7 @@ class _Neighbours:
         self.seen: dict[str, str] = {}
 
     def hash(self, name: str) -> str:
-        """The hash of a file by its name, "" where there is none."""
+        """The hash of a file by its name, "" for a missing file."""
         try:
             return hashlib.sha256(self._read(name)).hexdigest()
         except (OSError, ValueError):
@@ -175,17 +175,17 @@ def _parse(data: bytes, path: Path, suffix: str, neighbours: _Neighbours) -> tup
         root = safe_xml.parse(data, path, large=True)
         scale = _collada_unit(root, path)
         _refuse_many_instances(root, path)
-        del root  # it takes several times the memory of the file
+        del root  # needs several times the memory of the file
     try:
         parts = _scene_parts(data, path, suffix, scale, neighbours)
         if not parts and suffix == ".dae":
-            # Looks that refer to something missing make pycollada drop the shape as well.
+            # Materials that refer to missing files make pycollada drop the shape as well.
             root = safe_xml.parse(data, path, large=True)
             etree.strip_elements(root, "{*}bind_material")
             parts = _scene_parts(etree.tostring(root), path, suffix, scale, neighbours)
     except LoadError:
         raise
-    except Exception as error:  # whatever a parser of several formats finds wrong
+    except Exception as error:  # exceptions of parsers of several formats
         raise LoadError(f"the mesh cannot be read: {error!r}", file=path) from error
     if not parts:
         raise LoadError("the mesh has no triangles", file=path)
@@ -203,10 +203,10 @@ def _scene_parts(
 ) -> tuple[MeshPart, ...]:
     if suffix == ".stl" and (part := _binary_stl(data)) is not None:
         return (part,) if len(part.faces) else ()
-    import trimesh  # here, as it brings a dozen of other libraries
+    import trimesh  # imported here, because it imports a dozen other libraries
 
-    # OBJ says which corners are one vertex; others that are near each other are left as they are.
-    # Not so in files with looks, some of which trimesh only reads if it may join vertices.
+    # OBJ defines which corners are one vertex; nearby ones are not merged. Files with materials are
+    # different: trimesh reads some of these only if it may merge vertices.
     plain = suffix == ".obj" and b"\nvt " not in data and b"usemtl" not in data
     options = {"process": False, "maintain_order": True} if plain else {}
     scene = trimesh.load(
@@ -215,7 +215,7 @@ def _scene_parts(
     shown = [
         (matrix, scene.geometry[name])
         for matrix, name in (scene.graph[node] for node in scene.graph.nodes_geometry)
-        if len(getattr(scene.geometry[name], "faces", ()))  # not lines and points
+        if len(getattr(scene.geometry[name], "faces", ()))  # without lines and points
     ]
     n_faces = sum(len(mesh.faces) for _, mesh in shown)
     if n_faces > MOST_FACES:
@@ -226,13 +226,13 @@ def _scene_parts(
 
 
 def _binary_stl(data: bytes) -> MeshPart | None:
-    """The mesh of a binary STL file, whose triangles repeat their corners; None for other files."""
+    """The mesh of a binary STL file, in which triangles repeat corners; None for other files."""
     count = int.from_bytes(data[80:84], "little")
     if len(data) != 84 + 50 * count:
         return None
     record = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("colour", "<u2")])
     corners = np.frombuffer(data, record, count, 84)["corners"].reshape(-1, 3) + np.float32(0)
-    # Corners at the same place are one vertex: those with the same hash, which is checked.
+    # Corners at equal positions are one vertex: those with equal hashes, which are compared.
     bits = corners.view(np.uint32).astype(np.uint64)
     mixed = np.zeros(len(bits), dtype=np.uint64)
     for k in range(3):
@@ -258,14 +258,14 @@ def _collada_unit(root: etree._Element, path: Path) -> float:
 
 
 def _refuse_many_instances(root: etree._Element, path: Path) -> None:
-    """Refuse COLLADA nodes that show each other, so often that they would never come to an end."""
+    """Refuse COLLADA nodes that instantiate each other without end, or too often."""
     nodes = {node.get("id"): node for node in root.iter("{*}node") if node.get("id")}
     counts: dict[etree._Element, int] = {}
 
     def count(node: etree._Element) -> int:
-        """How many nodes are shown with this one."""
+        """The number of instances of nodes in this one."""
         if node not in counts:
-            counts[node] = MOST_INSTANCES  # what it has if it is among its own
+            counts[node] = MOST_INSTANCES  # the value if the node contains itself
             below = list(node.iterchildren("{*}node"))
             for instance in node.iterchildren("{*}instance_node"):
                 target = nodes.get(instance.get("url", "").removeprefix("#"))
@@ -295,7 +295,7 @@ def _part(matrix: Array, mesh: Any, scale: float, images: dict[str, bytes]) -> M
 
 
 def _looks(mesh: Any, images: dict[str, bytes]) -> tuple[Colour | None, Array | None, bytes | None]:
-    """(colour, texture coordinates, texture) of a trimesh mesh, where it has them."""
+    """(colour, texture coordinates, texture) of a trimesh mesh, or None."""
     visual = mesh.visual
     if not visual.defined:
         return None, None, None
@@ -310,7 +310,7 @@ def _looks(mesh: Any, images: dict[str, bytes]) -> tuple[Colour | None, Array | 
 
 
 def _image_bytes(image: Any, images: dict[str, bytes]) -> bytes:
-    """An image as PNG or JPEG; where the mesh has a single one, as the file has it."""
+    """An image as PNG or JPEG; unchanged from the file if the mesh has only one."""
     if len(images) == 1:
         return next(iter(images.values()))
     buffer = io.BytesIO()
@@ -324,7 +324,7 @@ def _colour(rgba: Any) -> Colour:
 
 
 def _encoded(parts: tuple[MeshPart, ...], neighbours: _Neighbours) -> disk_cache.Arrays:
-    """The parts of a mesh, and what they were made of beside the mesh's own file, as arrays."""
+    """The parts of a mesh as arrays, with the hashes of other files that they depend on."""
     told = {"seen": neighbours.seen, "colours": [part.colour for part in parts]}
     arrays: disk_cache.Arrays = {"told": np.frombuffer(json.dumps(told).encode(), np.uint8)}
     for k, part in enumerate(parts):

@@ -1,4 +1,4 @@
-"""URDF <mimic> to couplings: ``q = multiplier * q_source + offset``."""
+"""URDF <mimic> as couplings: ``q = multiplier * q_source + offset``."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from robosim.description.joint import Joint
 from robosim.description.springs import Coupling
 from robosim.errors import LoadError
 
-# How much narrower a mimic joint's own limits may be before it is told [rad or m].
+# Difference by which limits of a mimic joint may be narrower without a warning [rad or m].
 _NARROWER = 1e-6
 
 
 def couple(
     robot: Any, joints: Sequence[Joint], warnings: list[str]
 ) -> tuple[tuple[Joint, ...], tuple[Coupling, ...]]:
-    """The joints, those that mimic without limits and actuator of their own, and the couplings.
+    """The joints, with mimic joints that have no limits and no actuator, and the couplings.
 
-    A joint that mimics is moved by its source, whose limits hold for both: in published files its
-    own ones merely repeat them, or contradict them. A fixed joint has nothing to mimic with.
+    A mimic joint is moved by its source, whose limits count for both. In published files, a mimic
+    joint's limits only repeat or contradict those. A mimic of a fixed joint has no effect.
 
     Parameters
     ----------
     robot : yourdfpy robot
     joints : sequence of Joint
-        Those that the file's moving joints have become.
+        The joints for the file's moving joints.
     warnings : list of str
-        Gets a sentence for a source that does not exist, and for limits that are given up.
+        Receives warnings about unknown sources, and about ignored limits.
 
     Raises
     ------
     LoadError
-        For joints that mimic each other in a circle, or a source without a single coordinate.
+        For joints that mimic each other in a cycle, or a source with several coordinates.
     """
     ours = {joint.name: joint for joint in joints}
     known = {joint.name for joint in robot.joints}
@@ -90,12 +90,12 @@ def _refuse_circle(source: dict[str, str]) -> None:
                     element=f"joint '{name}': <mimic>",
                 )
             if trail[-1] in trail[:-1]:
-                break  # a circle that this joint only leads to; told at a joint of it
+                break  # a cycle without this joint; reported at one of its own joints
 
 
 def _narrower(led: Joint, source: Joint, coupling: Coupling) -> bool:
-    """Whether the limits of a mimic joint exclude some of what its source's allow."""
-    # 0 * inf: a joint that is held by a multiplier of zero has no range.
+    """Whether the limits of a mimic joint exclude values that its source's limits allow."""
+    # 0 * inf: a joint with a multiplier of zero has no range.
     ends = np.array([np.asarray(source.lower)[0], np.asarray(source.upper)[0]])
     reach = (coupling.ratio * ends if coupling.ratio else np.zeros(2)) + coupling.offset
     low, high = np.asarray(led.lower)[0], np.asarray(led.upper)[0]

@@ -1,4 +1,4 @@
-"""What a user may say about how to load a model file."""
+"""Options for loading a model file."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from robosim.description.stance import Stance
 
 @dataclass(frozen=True)
 class LoadOptions:
-    """The arguments of `robosim.load` that a reader of files needs; they are described there.
+    """The arguments of `robosim.load` that readers of files need; `robosim.load` documents these.
 
-    And `stance_of`, by which it tells what a robot that has been read is known to stand with.
+    In addition, `stance_of` returns the known stance of a robot that has been read.
     """
 
     stance_of: Callable[[Mechanism], Stance | None]

@@ -1,7 +1,7 @@
-"""Where the files are that a model file refers to: package://, model://, file:// and paths.
+"""Resolution of addresses in a model file: package://, model://, file:// and paths.
 
-Nothing is ever fetched from the network, and nothing is read outside of the folders that
-`robosim.loaders.folders` allows.
+No files are fetched from the network, or read outside of the folders that `robosim.loaders.folders`
+allows.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from robosim.loaders.spellings import somewhere_below, spellings
 
 
 def example_robot_data() -> Path | None:
-    """The ``share`` folder that holds ``example-robot-data``, or None if it is not installed.
+    """The ``share`` folder that contains ``example-robot-data``, or None if it is not installed.
 
-    Its Python module is located but not imported, as that would import Pinocchio.
+    The Python module of the package is located but not imported, as that would import Pinocchio.
     """
     for share in _share_candidates():
         if (share / "example-robot-data" / "robots").is_dir():
@@ -47,12 +47,12 @@ def _share_candidates() -> Iterator[Path]:
 
 _DECLARATIONS = ("package.xml", "manifest.xml", "model.config")
 _NAME = re.compile(r"<name>\s*([^<>\s]+)\s*</name>")
-# Of the folders beside a model file, so many are looked into for packages with other names.
+# Number of folders beside a model file that are searched for packages with other names.
 _MOST_FOLDERS = 500
 
 
 def declared_name(folder: Path) -> str | None:
-    """What a package calls itself in its package.xml, or None if it does not say."""
+    """The name of a package in its package.xml, or None."""
     for file in _DECLARATIONS:
         if not safe_xml.is_file(folder / file):
             continue
@@ -73,12 +73,12 @@ def _folders_in(folder: Path) -> list[Path]:
         return []
 
 
-# scheme, rest; "$(find NAME)/path" is what xacro makes of "package://NAME/path".
+# scheme, rest; xacro converts "package://NAME/path" to "$(find NAME)/path".
 _ADDRESS = re.compile(
     r"(?:(?:file:/{2,})?\$\(find\s+|(package|model|file):/+|([A-Za-z][\w+.-]*):/{2,})(.*)",
     re.DOTALL,
 )
-# Before the path; a third slash is part of it.
+# Prefix of the path; a third slash belongs to the path.
 _FILE = re.compile(r"^file:(?://)?")
 
 
@@ -90,16 +90,16 @@ class FileFinder:
     file : pathlib.Path
         The model file.
     package_dirs : iterable of paths
-        Folders that hold packages (or are one), searched first.
+        Folders that contain packages (or are packages), searched first.
 
     Attributes
     ----------
     folders : Folders
-        From which files may be read.
+        Folders from which files may be read.
     mesh_folders : list of pathlib.Path
-        Where the model file says that meshes are, for addresses that lead nowhere.
+        Folders of meshes according to the model file, for addresses without a file.
     used : list of pathlib.Path
-        The folders in which packages were found so far, in the order of their first use.
+        Folders in which packages have been found, in the order of their first use.
     """
 
     def __init__(self, file: Path, package_dirs: Iterable[str | os.PathLike[str]] = ()) -> None:
@@ -120,9 +120,9 @@ class FileFinder:
         Raises
         ------
         LoadError
-            For an address that leads out of the folders that may be read, or to the network.
+            For an address outside of the allowed folders, or in the network.
         MissingFileError
-            If there is no such file; it says where it was looked for.
+            If there is no such file; lists where it was searched for.
         """
         missing: MissingFileError | None = None
         for spelt in spellings(address):
@@ -138,7 +138,7 @@ class FileFinder:
         raise missing or MissingFileError(f"'{address}' does not exist", file=self.file)
 
     def _find(self, address: str, element: str) -> Path:
-        """`find` of one spelling, where it says that the file is."""
+        """`find` for one spelling of an address."""
         match = _ADDRESS.match(address)
         scheme, rest = (match[1] or match[2], match[3]) if match else ("", address)
         if match and scheme in (None, "package", "model"):
@@ -160,7 +160,7 @@ class FileFinder:
         )
 
     def warnings(self) -> list[str]:
-        """A sentence for whatever had to be guessed so far."""
+        """A warning for each guess that was made."""
         return [
             f"files of '{name}' are not where the model file says; guessed: {folder}"
             for name, folder in self._guesses.items()
@@ -173,15 +173,15 @@ class FileFinder:
         ----------
         name, element : str
         inside : iterable of str
-            Paths in it that are asked for. If the model's own folder has one of these, and nothing
-            is called like the package, that folder is guessed.
+            Requested paths in the package. If the model's folder has one of these, and no folder
+            has the package's name, the model's folder is guessed.
 
         Raises
         ------
         LoadError
-            If it has an impossible name.
+            If the name is invalid.
         MissingFileError
-            If it is not found.
+            If the package is not found.
         """
         self._check_inside(name, name, "", element)
         certain = [*self._named_by_user(name), *self._around(name)]
@@ -230,9 +230,10 @@ class FileFinder:
         raise self._missing(address, package, element, [*certain, *guesses])
 
     def look_around(self) -> None:
-        """Learn what the packages call themselves that are where packages are looked for.
+        """Read the names in `package.xml` of packages in all searched folders.
 
-        Folders are often renamed, and `package.xml` has the name that others know a package by.
+        Folders are often renamed, while other files refer to a package by the name in
+        `package.xml`.
         """
         if self._declared is not None:
             return
@@ -244,25 +245,25 @@ class FileFinder:
                     self._declared.setdefault(name, []).append(place)
 
     def _renamed(self, package: str) -> list[Path]:
-        """Folders that are called otherwise, and that call themselves so."""
+        """Folders with other names, whose `package.xml` has this name."""
         self.look_around()
         return list(dict.fromkeys((self._declared or {}).get(package, ())))
 
     def _roots(self, package: str, certain: list[Path], guesses: list[Path]) -> Iterator[Path]:
-        """Where a package may be; what folders call themselves is looked up if that is needed."""
+        """Candidates for the folder of a package; each `package.xml` is read only if needed."""
         yield from certain
         yield from self._renamed(package)
         yield from guesses
 
     def _named_by_user(self, package: str) -> list[Path]:
-        """Where the package is by what the user says, or in an installed collection."""
+        """Folders of the package in those that the user named, and in an installed collection."""
         roots = []
         for folder in self.folders.allowed:
             roots += [folder / package, *([folder] if folder.name == package else [])]
         return roots if self._share is None else [*roots, self._share / package]
 
     def _around(self, package: str) -> list[Path]:
-        """Where the package is if the model file is in it, or in one beside it."""
+        """Folders of the package that contain the model file, or are beside one that does."""
         roots = []
         for folder in self._above:
             beside = folder / package

@@ -1,4 +1,4 @@
-"""Model files held to other libraries: loaded, then compared; see `robosim.peers`."""
+"""Comparison of model files with other libraries; see `robosim.peers`."""
 
 from __future__ import annotations
 
@@ -71,18 +71,18 @@ def check_file(
     seed: int = 0,
     **options: Any,
 ) -> Report:
-    """Load a file and hold it to a reference.
+    """Load a file and compare it with a reference.
 
     Parameters
     ----------
     file : pathlib.Path
     reference : "pinocchio" or "mujoco"
     name : str or None
-        What to call the file in the report.
+        Name of the file in the report.
     states, seed : int
-        Number of random states, and where they start from.
+        Number of random states, and the seed of the random numbers.
     **options
-        For `robosim.load`.
+        Options for `robosim.load`.
     """
     report = Report(name or str(file), reference)
     try:
@@ -96,7 +96,7 @@ def check_file(
     except ModelError as error:
         report.outcome, report.reason = "refused", error.reason
         report.reason = f"{error.element}: {error.reason}" if error.element else error.reason
-    except Exception as error:  # what a conformance run is to find
+    except Exception as error:  # crashes are reported
         report.outcome = "crashed"
         where = traceback.extract_tb(error.__traceback__)[-1]
         report.reason = f"{error!r} ({Path(where.filename).name}:{where.lineno})"
@@ -104,21 +104,21 @@ def check_file(
 
 
 def simulate_file(file: Path, seconds: float, **options: Any) -> str:
-    """Why a file cannot be simulated from its default pose on the ground, empty if it can.
+    """The reason why a file cannot be simulated from its home pose on the ground; empty if it can.
 
-    There are no torques: legs give way, arms swing, wheels roll.
+    There are no torques: legs collapse, arms swing, and wheels roll.
 
     Parameters
     ----------
     file : pathlib.Path
     seconds : float [s]
     **options
-        For `robosim.load`.
+        Options for `robosim.load`.
 
     Raises
     ------
     ModelError
-        For a file that is refused.
+        If the file is refused.
     """
     robot = loaders.load(file, **options)
     try:

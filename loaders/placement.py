@@ -1,4 +1,4 @@
-"""Where a mechanism starts: its joints within their limits, its feet on the ground."""
+"""Initial configurations: joints within limits, feet on the ground."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from robosim.description.springs import Coupling
 from robosim.description.stance import Stance
 
 Array = NDArray[np.float64]
-_ARM = 3  # motors from which on a chain is taken for an arm
-_LEVEL = 0.05  # of the height of the centre of mass: what touches the ground, or nearly does
+_ARM = 3  # number of motors from which a chain counts as an arm
+_LEVEL = 0.05  # of the height of the centre of mass; lower points count as on the ground
 
 
 def lowest_gap(joints: Sequence[Joint], contacts: Sequence[ContactPoint], q: ArrayLike) -> float:
-    """Height of the lowest contact point over z = 0 [m] at q (nq,); infinite without contacts."""
+    """Height of the lowest contact point above z = 0 [m] at q (nq,); inf without contacts."""
     return min(heights(body_poses(joints, np.asarray(q, dtype=float)), contacts), default=np.inf)
 
 
 def heights(
     poses: Mapping[str | None, tuple[Array, Array]], contacts: Sequence[ContactPoint]
 ) -> list[float]:
-    """Height of the lowest point of each contact over z = 0 [m], for poses as of `body_poses`."""
+    """Height of the lowest point of each contact above z = 0 [m], for poses from `body_poses`."""
     if not contacts:
         return []
     turns, places = (
@@ -44,7 +44,7 @@ def place_on_ground(
     Parameters
     ----------
     joints : sequence of Joint
-        In tree order, the first one floating; with another one q comes back as it is.
+        In tree order. If the first joint is not floating, q is returned unchanged.
     contacts : sequence of ContactPoint
     q : (nq,), joint coordinates; the base's height is q[2].
     """
@@ -56,9 +56,9 @@ def place_on_ground(
 
 
 def has_legs(mechanism: Mechanism) -> bool:
-    """Whether a robot has something to stand on at home: a contact below its centre of mass.
+    """Whether a robot can stand at home: it has a contact below its centre of mass.
 
-    A single chain of motors that its base alone holds up, as of an arm, has not: it tips over.
+    A single chain of motors that only its base supports, such as an arm, cannot: it tips over.
     """
     motors = sum(sum(joint.has_motor) for joint in mechanism.joints)
     if not motors:
@@ -78,12 +78,12 @@ def has_legs(mechanism: Mechanism) -> bool:
 
 
 def limits(joints: Sequence[Joint], couplings: Sequence[Coupling]) -> dict[str, Array]:
-    """Joint -> limits (2, nv), lower and upper: its own, and those of joints that follow it.
+    """Joint -> limits (2, nv), lower and upper, with those of joints that are coupled to it.
 
-    Limits that leave no room together come out with the lower one above the upper one.
+    If limits contradict each other, the lower one is above the upper one.
     """
     found = {joint.name: np.array((joint.lower, joint.upper), dtype=float) for joint in joints}
-    # As often as there are couplings, for those that follow followers.
+    # One pass for each coupling, for chains of couplings.
     for _ in couplings:
         for c in couplings:
             if c.ratio == 0:
@@ -96,9 +96,9 @@ def limits(joints: Sequence[Joint], couplings: Sequence[Coupling]) -> dict[str, 
 
 
 def within_limits(mechanism: Mechanism, q: ArrayLike) -> Array:
-    """q (nq,) with every joint at the limit nearest to it, if it is beyond one.
+    """q (nq,) with every joint within its limits, moved to the nearest limit if beyond.
 
-    Joints that others follow keep within the limits of these, too.
+    Limits of coupled joints are respected as well.
     """
     q = np.array(q, dtype=float)
     allowed = limits(mechanism.joints, mechanism.couplings)
@@ -110,7 +110,7 @@ def within_limits(mechanism: Mechanism, q: ArrayLike) -> Array:
 
 
 def following(mechanism: Mechanism, q: ArrayLike) -> Array:
-    """q (nq,) with the joints that are coupled where those that they follow take them."""
+    """q (nq,) with coupled joints moved to the values of their couplings."""
     q = np.array(q, dtype=float)
     starts = {
         joint.name: start
@@ -118,7 +118,7 @@ def following(mechanism: Mechanism, q: ArrayLike) -> Array:
     }
     waiting = {coupling.joint: coupling for coupling in mechanism.couplings}
     while waiting:
-        # Those whose source waits itself come after it; there are no circles.
+        # Couplings whose source is coupled follow later; there are no cycles.
         ready = [c for c in waiting.values() if c.source not in waiting]
         for coupling in ready:
             q[starts[coupling.joint]] = coupling.ratio * q[starts[coupling.source]]
@@ -141,7 +141,7 @@ def in_stance(mechanism: Mechanism, stance: Stance) -> Array:
 
 
 def fixed_to_world(bodies: Sequence[Body], joints: Sequence[Joint]) -> set[str]:
-    """Names of the bodies that fixed joints hold to the world."""
+    """Names of the bodies that fixed joints connect to the world."""
     held: set[str | None] = {None}
     for joint in joints:
         if joint.kind == "fixed" and joint.parent in held:

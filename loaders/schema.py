@@ -1,8 +1,8 @@
-"""What a URDF file must look like, checked element by element before yourdfpy reads it.
+"""Checks of the elements of a URDF file, before yourdfpy reads them.
 
-yourdfpy turns a number that is not one into a bare ValueError and skips much of what is missing;
-these checks name the line, the link or joint, the element and the value. The file is added by
-whoever reads it, as model files are read together with others.
+yourdfpy raises a bare ValueError for an invalid number, and skips many missing values. The checks
+here name the line, the link or joint, the element and the value. The caller adds the file, as
+several files may be read together.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from lxml import etree
 from robosim.description.selection import KINDS
 from robosim.errors import LoadError
 
-# type of a joint -> its kind: those of the format, of other programs, and the kinds' own names.
+# Types of joints -> kind: those of the format and of other programs, and names of kinds.
 JOINT_KINDS = {
     **{kind: kind for kind in KINDS},
     "continuous": "revolute",
@@ -28,7 +28,7 @@ JOINT_KINDS = {
 }
 SHAPES = ("box", "cylinder", "capsule", "sphere", "mesh")
 
-# tag -> children that are read; nothing is looked for in other elements.
+# tag -> children that are read; other elements are not read.
 READ: dict[str, tuple[str, ...]] = {
     "link": ("inertial", "visual", "collision", "contact"),
     "inertial": ("origin", "mass", "inertia"),
@@ -48,7 +48,7 @@ READ: dict[str, tuple[str, ...]] = {
         "calibration",
     ),
 }  # fmt: skip
-# tag -> attribute -> (how many numbers are allowed, whether it must be there)
+# tag -> attribute -> (allowed numbers of values, whether it is required)
 NUMBERS: dict[str, dict[str, tuple[tuple[int, ...], bool]]] = {
     "origin": {"xyz": ((3,), False), "rpy": ((3,), False), "quat_xyzw": ((4,), False)},
     "mass": {"value": ((1,), True)},
@@ -76,7 +76,7 @@ TEXTS: dict[str, tuple[str, ...]] = {
     "mesh": ("filename",),
     "mimic": ("joint",),
 }
-# tag -> (children that must be there, children that must not be there twice)
+# tag -> (required children, children that may occur only once)
 CHILDREN: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "link": ((), ("inertial",)),
     "joint": (
@@ -88,16 +88,16 @@ CHILDREN: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "collision": (("geometry",), ("geometry", "origin")),
 }
 
-# More are refused, so that time and memory are bounded.
+# Larger numbers of elements are refused, which bounds time and memory.
 MOST = {"link": 5000, "joint": 5000, "link/collision": 1000}
-# Numbers beyond are refused: products of three of them still are numbers.
+# Larger numbers are refused, so that products of three of them are finite.
 LARGEST = 1e100
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 _NOT_FINITE = re.compile(r"[-+]?(nan|inf|infinity)", re.IGNORECASE)
 
 
 def tag_name(element: etree._Element) -> str:
-    """The tag as the file has it, with its prefix, whether that is declared or not."""
+    """The tag as in the file, with its prefix, whether declared or not."""
     tag = str(element.tag)
     if not tag.startswith("{"):
         return tag
@@ -108,14 +108,14 @@ def tag_name(element: etree._Element) -> str:
 def refusal(
     element: etree._Element, where: str, reason: str, alternatives: Sequence[str] = ()
 ) -> LoadError:
-    """The error to raise for an element, with its line."""
+    """The error for an element, with its line."""
     return LoadError(
         reason, line=element.sourceline, element=where, alternatives=tuple(alternatives)
     )
 
 
 def text(element: etree._Element, attribute: str, where: str) -> str:
-    """An attribute that must be there, or a LoadError."""
+    """A required attribute, or a LoadError."""
     value = element.get(attribute) or ""
     if not value.strip():
         raise refusal(element, where, f"attribute '{attribute}' is missing")
@@ -123,7 +123,7 @@ def text(element: etree._Element, attribute: str, where: str) -> str:
 
 
 def is_number(word: str) -> bool:
-    """Whether a word is a finite number that can be calculated with."""
+    """Whether a word is a finite number of an allowed size."""
     return bool(_NUMBER.fullmatch(word)) and abs(float(word)) <= LARGEST
 
 
@@ -139,8 +139,8 @@ def numbers(
     Raises
     ------
     LoadError
-        If there are not as many as one of `counts`, or one is no number; and, without a
-        `default`, if the attribute is missing.
+        If the number of values is not in `counts`, or a value is not a number. If the attribute is
+        missing, without a `default`.
     """
     value = element.get(attribute) if attribute else element.text or ""
     what = f"'{attribute}'" if attribute else "the text"
@@ -161,10 +161,10 @@ def numbers(
 
 
 def check(root: etree._Element) -> None:
-    """Raise a LoadError for the first thing in a URDF tree that yourdfpy could not read.
+    """Raise a LoadError for the first element of a URDF tree that yourdfpy could not read.
 
-    Elements that say nothing about the mechanism (sensors, plugins) are skipped, and those that
-    extend the format are checked where they are read.
+    Elements that do not describe the mechanism, such as sensors and plugins, are skipped.
+    Extensions of the format are checked where they are read.
     """
     if root.tag != "robot":
         raise refusal(root, "root element", f"is <{tag_name(root)}>, not <robot>")
@@ -202,7 +202,7 @@ def _descendants(element: etree._Element, where: str) -> Iterator[tuple[etree._E
 
 
 def check_element(top: etree._Element, name: str) -> None:
-    """Raise a LoadError for what is wrong with an element, called `name`, or with one in it."""
+    """Raise a LoadError for an error in an element called `name`, or in one of its children."""
     for element, where in _descendants(top, name):
         if element is not top:
             check_text(element, where)
@@ -217,7 +217,7 @@ def check_element(top: etree._Element, name: str) -> None:
 
 
 def check_text(element: etree._Element, where: str) -> None:
-    """Raise a LoadError for a text that must be there and is not."""
+    """Raise a LoadError for a missing required text."""
     for attribute in TEXTS.get(element.tag, ()):
         text(element, attribute, where)
 
@@ -247,7 +247,7 @@ def _check_geometry(element: etree._Element, where: str) -> None:
         raise refusal(element, where, f"must hold one shape, not {tags}", SHAPES)
     shape = element[0]
     inside = f"{where}: <{tag_name(shape)}>"
-    # What has no volume can touch, but there is nothing to see.
+    # Shapes without a volume can touch, but cannot be seen.
     solid = element.getparent().tag == "collision"
     for attribute in ("size", "radius", "length"):
         if any(value < 0 or (value == 0 and not solid) for value in _values(shape, attribute)):

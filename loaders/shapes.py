@@ -1,4 +1,4 @@
-"""Visual and collision elements of URDF links to geometry in body axes."""
+"""Visual and collision elements of URDF links as geometry in body axes."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from robosim.loaders.tree import Group, PlacedLink, origin
 Array = NDArray[np.float64]
 
 GREY: Colour = (0.7, 0.7, 0.7, 1.0)
-THICKNESS = 1e-6  # of a plate or disc without any [m]
+THICKNESS = 1e-6  # [m], of a plate or disc without thickness
 
 
 class Shapes:
-    """Turns the shapes of a robot's links into geometry.
+    """Converts the shapes of a robot's links to geometry.
 
     Parameters
     ----------
@@ -32,9 +32,9 @@ class Shapes:
     Attributes
     ----------
     undrawn : list of str
-        Addresses of meshes that do not exist and are only for drawing.
+        Addresses of missing meshes that are only drawn.
     unread : list of str
-        What is wrong with such meshes that exist.
+        Errors in existing meshes that are only drawn.
     flat : list of str
         Links with collision shapes that have no volume.
     """
@@ -123,7 +123,7 @@ class Shapes:
                 "mesh",
                 vertices=part.vertices,
                 faces=part.faces,
-                # The colour in the URDF counts more than the mesh's, but not than its texture.
+                # The colour of the URDF has precedence over the mesh's, but not over its texture.
                 rgba=(None if part.texture else colour) or part.colour or GREY,
                 uv=part.uv,
                 texture=part.texture,
@@ -149,9 +149,9 @@ def _primitive(shape: Any, colour: Colour, place: dict[str, Any]) -> Geometry:
 
 
 def _flat(shape: Any, place: dict[str, Any]) -> list[Geometry] | None:
-    """What touches as a shape does that has no volume; None for one that has some.
+    """Shapes that touch as one without volume does; None for a shape with a volume.
 
-    A point is a sphere without a radius, a line is its two ends, a plate or disc gets `THICKNESS`.
+    A point is a sphere of radius zero, a line its two ends, and a plate or disc has `THICKNESS`.
     """
     if shape.sphere is not None:
         return None

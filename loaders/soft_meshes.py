@@ -1,6 +1,6 @@
-"""Meshes of tetrahedra from files of meshers, as soft solids: .msh of Gmsh, .vtk, and others.
+"""Tetrahedral mesh files as soft solids: .msh of Gmsh, .vtk, and others.
 
-By `meshio`, which the extra `soft` brings. No mesher comes with robosim.
+The package `meshio`, of the extra `soft`, reads the files. robosim has no mesher.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def _read(path: Path) -> tuple[Array, NDArray[np.int64]]:
         raise LoadError("there is no such file", file=path)
     try:
         mesh: Any = meshio.read(path)
-    except (Exception, SystemExit) as error:  # meshio has errors of its own for each format
+    except (Exception, SystemExit) as error:  # meshio has different exceptions for each format
         raise LoadError(f"meshio cannot read it: {error}", file=path) from None
     kinds = [block.type for block in mesh.cells if block.type not in LEFT_OUT]
     others = sorted({kind for kind in kinds if kind != TETRAHEDRA})

@@ -1,4 +1,4 @@
-"""From what a user calls a robot to the Mechanism: names, paths, installed collections."""
+"""From a name or path of a robot to the Mechanism: shipped models, files, installed collections."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def load(
     options = LoadOptions(
         stance_of=stances.stance,
         floating_base=floating_base,
-        # At first, where there are obstacles: the ground tells how high the base is at home.
+        # First, if there are obstacles: the ground determines the height of the base at home.
         ground=ground or bool(obstacles),
         package_dirs=tuple(package_dirs),
         friction=friction,
@@ -132,7 +132,7 @@ def load(
     if collides or ties_beside_obstacles(mechanism):
         mechanism = without_overlaps(mechanism)
     if text is not None:
-        mechanism = replace(mechanism, source=None)  # there is no such file any more
+        mechanism = replace(mechanism, source=None)  # the file no longer exists
     if strict and mechanism.warnings:
         raise LoadError(
             f"strict=True, and there are warnings: {'; '.join(mechanism.warnings)}",
@@ -142,7 +142,7 @@ def load(
 
 
 def _with_restitution(mechanism: Mechanism, e: float) -> Mechanism:
-    """The mechanism with a coefficient of restitution where there is none yet."""
+    """The mechanism with a coefficient of restitution for elements without one."""
     if e == 0:
         return mechanism
     bodies = tuple(
@@ -155,7 +155,7 @@ def _with_restitution(mechanism: Mechanism, e: float) -> Mechanism:
 
 
 def _load(name: str, options: LoadOptions) -> Mechanism:
-    """`load` from a name or a path."""
+    """`load` for a name or a path."""
     if name in models.BUILT:
         _refuse_urdf_options(name, options)
         return models.build(
@@ -177,7 +177,7 @@ def _load(name: str, options: LoadOptions) -> Mechanism:
 
 
 def _load_file(path: Path, name: str, options: LoadOptions) -> Mechanism:
-    """`load` from a file, of what the user has called so."""
+    """`load` for a file; `name` is the user's name of it."""
     suffix = path.suffix.lower()
     if suffix not in (".urdf", ".xacro", ".xml"):
         raise LoadError(
@@ -190,7 +190,7 @@ def _load_file(path: Path, name: str, options: LoadOptions) -> Mechanism:
 
         _refuse_urdf_options(name, options)
         return load_mjcf(path, options)
-    # Here, as trimesh takes most of a second to import, and a built mechanism does without.
+    # Imported here, as trimesh takes most of a second to import, and built models do not need it.
     from robosim.loaders.urdf import load_urdf
 
     return load_urdf(path, options)
@@ -203,7 +203,7 @@ def _refuse_urdf_options(name: str, options: LoadOptions) -> None:
 
 
 def available() -> tuple[ModelInfo, ...]:
-    """What can be loaded by name: shipped models, then those of an installed collection."""
+    """Names that can be loaded: shipped models, then those of an installed collection."""
     return (
         *models.shipped(),
         *(
@@ -219,7 +219,7 @@ def _root_tag(path: Path) -> str:
 
 
 def _collected() -> dict[str, Path]:
-    """Name -> URDF file of example-robot-data; "a_description/b" where a folder holds several."""
+    """Name -> URDF file of example-robot-data; "a_description/b" if a folder has several."""
     share = example_robot_data()
     if share is None:
         return {}
@@ -235,7 +235,7 @@ def _collected() -> dict[str, Path]:
 
 
 def _find(name: str) -> Path:
-    """The model file behind a path or the name of an installed robot."""
+    """The model file for a path or the name of an installed robot."""
     path = Path(name).expanduser()
     collected = _collected()
     wanted = name.removeprefix(f"{COLLECTION}:")
@@ -257,12 +257,12 @@ def _known_names() -> list[str]:
 
 
 def _matches(wanted: str, collected: dict[str, Path]) -> list[str]:
-    """Names in the collection that are meant: the full name, else the folder's, else the file's."""
+    """Matching names in the collection: the full name, else the folder's, else the file's."""
     if wanted in collected:
         return [wanted]
     folders = (wanted, f"{wanted}_description", f"{wanted}_data")
     in_folder = [name for name in collected if name.partition("/")[0] in folders]
-    # Of the files in a folder, the one that is called like the folder.
+    # Of the files in a folder, the one with the folder's name.
     same = [name for name in in_folder if collected[name].stem == _short(name)]
     by_file = [name for name, path in collected.items() if path.stem == wanted]
     return (same if len(same) == 1 else in_folder) or by_file

@@ -1,7 +1,7 @@
-"""Addresses of files as other systems spell them: with backslashes, in other cases, from elsewhere.
+"""Spellings of file addresses on other systems: backslashes, other cases, other folders.
 
-Files are often written on Windows, where case does not matter and "\\" divides, and on computers
-where they lay in other folders than here.
+Files are often written on Windows, where case does not matter and "\" separates folders, and on
+computers where they were in other folders.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ _SCHEME = re.compile(r"^[A-Za-z][\w+.-]+:/*|^\$\(find\s+|\)")
 
 
 def spellings(address: str) -> Iterator[str]:
-    """An address as it is written, then with slashes for backslashes, then without %20 and such."""
+    """An address as written, then with slashes for backslashes, then with %20 and such decoded."""
     found = [address, address.strip().replace("\\", "/")]
     found.append(unquote(found[-1]))
     yield from dict.fromkeys(found)
 
 
 def somewhere_below(folders: Iterable[Path], address: str) -> Path | None:
-    """A file of some folders whose path ends as an address does, in whatever case; or None.
+    """A file in some folders whose path ends like an address, in any case; or None.
 
-    As much of the end of the address is used as there is a file for.
+    The longest end of the address for which there is a file is used.
     """
     plain = _SCHEME.sub("/", _DRIVE.sub("", unquote(address.strip().replace("\\", "/"))))
     parts = [part for part in PurePosixPath(plain).parts if part not in ("/", "..", ".")]
@@ -41,7 +41,7 @@ def somewhere_below(folders: Iterable[Path], address: str) -> Path | None:
 
 
 def in_any_case(folder: Path, parts: Iterable[str]) -> Path | None:
-    """A file below a folder by the names on the way to it, whatever their case; or None."""
+    """A file below a folder by a path in any case; or None."""
     path = folder
     for part in parts:
         if not safe_xml.exists(path / part):

@@ -1,4 +1,4 @@
-"""SRDF, what MoveIt and Pinocchio keep beside a URDF: named poses, pairs that never collide.
+"""SRDF, a file of MoveIt and Pinocchio beside a URDF: named poses, pairs that never collide.
 
 Quaternions of SRDF are (x, y, z, w).
 """
@@ -23,22 +23,22 @@ from robosim.loaders.schema import numbers, refusal, text
 Array = NDArray[np.float64]
 
 SUFFIX = ".srdf"
-# Groups are for planners, and adjacent or disabled collisions of one link with itself mean nothing.
+# Groups are for planners; adjacent or disabled collisions of one link with itself have no effect.
 _USED = {"group_state", "disable_collisions", "passive_joint", "virtual_joint"}
 _SILENT = {"group", "end_effector", "chain", "link_sphere_approximation"}
-# What Pinocchio calls the joint between the world and a floating base.
+# Pinocchio's name of the joint between the world and a floating base.
 _BASE = "root_joint"
 
 
 @dataclass
 class Semantics:
-    """What an SRDF file says.
+    """The content of an SRDF file.
 
     Attributes
     ----------
     file : pathlib.Path
-    states : dict of name to (joint -> its numbers)
-    apart : list of pairs of links that may pass through each other
+    states : dict of name to (joint -> its values)
+    apart : list of pairs of links that do not collide
     passive : list of joints without an actuator
     base : set of names that stand for the joint between the world and the base
     """
@@ -51,14 +51,14 @@ class Semantics:
 
 
 def beside(path: Path, name: str) -> tuple[Path | None, str | None]:
-    """The SRDF file of a model file and, if that is a guess, a sentence that says so.
+    """The SRDF file of a model file and, if it is a guess, a warning.
 
-    It has the same stem, in the same folder or in one called "srdf" in it or beside it; else it
-    is the only one there for a robot of that `name`.
+    The file has the same stem, and is in the same folder, or in a folder "srdf" in it or beside it.
+    Otherwise the file is the only one there for a robot of that `name`.
     """
     stem = path.name.partition(".")[0]
     own = path.absolute().parent
-    # Once each: a model file may be in a folder called "srdf" itself.
+    # Without duplicates: a model file may itself be in a folder called "srdf".
     folders = dict.fromkeys((own, own / "srdf", own.parent / "srdf"))
     for folder in folders:
         if safe_xml.is_file(folder / f"{stem}{SUFFIX}"):
@@ -74,7 +74,7 @@ def _robot_name(file: Path) -> str | None:
     try:
         data = safe_xml.read_bytes(file, largest=safe_xml.LARGEST_MODEL)
         root = safe_xml.parse_model(data, file, [])
-    except LoadError:  # not ours to judge: nobody has asked for that file
+    except LoadError:  # no error, as the user has not asked for that file
         return None
     name = root.get("name")
     return None if name is None else str(name)
@@ -86,7 +86,7 @@ def read(file: Path, warnings: list[str]) -> Semantics:
     Raises
     ------
     LoadError
-        With file, line and element, for what is malformed or missing.
+        For malformed or missing data; with file, line and element.
     """
     data = safe_xml.read_bytes(file, largest=safe_xml.LARGEST_MODEL)
     root = safe_xml.parse_model(data, file, warnings)
@@ -125,9 +125,9 @@ def without_actuators(
     file: str,
     warnings: list[str],
 ) -> list[Joint]:
-    """The joints, the passive ones without an actuator.
+    """The joints, with passive ones without an actuator.
 
-    Names of joints that the URDF tree `root` does not have are told in a warning.
+    A warning lists names of joints that the URDF tree `root` does not have.
     """
     lost = _missing(passive, root, "joint")
     if lost:
@@ -136,20 +136,20 @@ def without_actuators(
 
 
 def _missing(names: Iterable[str], root: etree._Element, tag: str) -> list[str]:
-    """Those of some names that no element of this kind of the URDF has."""
+    """Those of some names for which the URDF has no element of this kind."""
     known = {element.get("name") for element in root.iterchildren(tag)}
     return [name for name in names if name not in known]
 
 
 def configurations(mechanism: Mechanism, found: Semantics, warnings: list[str]) -> dict[str, Array]:
-    """Name -> q (nq,): home, with the joints of a group state where it says.
+    """Name -> q (nq,): home, with the joints of a group state at its values.
 
-    A floating base that the state does not mention is put on the ground.
+    A floating base that is not in the state is placed on the ground.
 
     Raises
     ------
     LoadError
-        For a joint with another number of values than it has coordinates.
+        For a joint with a wrong number of values.
     """
     result: dict[str, Array] = {}
     lost: dict[str, None] = {}
@@ -182,7 +182,7 @@ def configurations(mechanism: Mechanism, found: Semantics, warnings: list[str]) 
 
 
 def _coordinates(joint: Joint, values: list[float], file: Path, state: str) -> Array:
-    """Our coordinates (nq,) of a joint from SRDF's numbers."""
+    """Coordinates (nq,) of a joint from SRDF's values."""
     array = np.array(values)
     if joint.nq == 1 and joint.continuous and len(array) == 2:  # Pinocchio's (cos, sin)
         return np.array([np.arctan2(array[1], array[0])])
@@ -208,9 +208,9 @@ def _coordinates(joint: Joint, values: list[float], file: Path, state: str) -> A
 def excluded(
     mechanism: Mechanism, found: Semantics, root: etree._Element, warnings: list[str]
 ) -> list[tuple[str, str]]:
-    """Pairs of bodies all of whose links with collision shapes may pass through each other.
+    """Pairs of bodies whose links with collision shapes are all excluded from collisions.
 
-    Names of links that the URDF tree `root` does not have are told in a warning.
+    A warning lists names of links that the URDF tree `root` does not have.
     """
     lost = _missing(sorted({name for pair in found.apart for name in pair}), root, "link")
     if lost:

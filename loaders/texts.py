@@ -1,7 +1,7 @@
-"""Models that are no files: the text of one, or an object of yourdfpy or MuJoCo that becomes one.
+"""Models that are not files: a text, or an object of yourdfpy or MuJoCo that is converted to one.
 
-The text goes through a folder of its own, which is gone when the model is read. What it refers to
-is looked for where the object came from, or in `package_dirs`.
+The text is written to a temporary folder. Files to which it refers are searched for at the origin
+of the object, or in `package_dirs`.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ MODEL = "model"
 
 
 class Text(NamedTuple):
-    """A model as text, and what it takes to read it.
+    """A model as text, with data for reading it.
 
     Attributes
     ----------
     data : bytes
     whose : str
-        What an error calls it.
+        Description in errors.
     folders : tuple of pathlib.Path
-        Where files are that it names by relative paths.
+        Folders for relative paths.
     find : callable(address) -> path or None
-        What else knows where its files are.
+        A further way to find its files.
     files : mapping of relative path to bytes
-        Those that the object holds itself.
+        Files that the object contains.
     is_object : bool
-        Of a library that has read, or will read, the files that it names, wherever these are.
+        Whether it comes from an object of a library, which reads files anywhere.
     """
 
     data: bytes
@@ -49,7 +49,7 @@ class Text(NamedTuple):
 
 
 def text_of(source: Any) -> Text | None:
-    """What is no name and no path of a model as text; None for all else.
+    """A model as text, if the source is not a name or path; None otherwise.
 
     Raises
     ------
@@ -90,10 +90,10 @@ def _of_mujoco(spec: Any) -> Text:
 
 @contextmanager
 def as_file(text: Text, folders: tuple[Path, ...]) -> Iterator[tuple[Path, tuple[str, ...]]]:
-    """The path of a file with that text for a while, and the folders that it may read from.
+    """The path of a temporary file with that text, and the folders from which it may read.
 
-    `folders` are those of the user, where files with relative paths may be as well. Errors of the
-    file say whose it was.
+    `folders` are those of the user, which may also contain files with relative paths. Errors of the
+    file name the origin of the text.
     """
     with tempfile.TemporaryDirectory(prefix="robosim-") as name:
         own = Path(name)
@@ -117,7 +117,7 @@ def as_file(text: Text, folders: tuple[Path, ...]) -> Iterator[tuple[Path, tuple
 
 
 def _anchored(root: Any, own: Path, text: Text, folders: tuple[Path, ...]) -> list[str]:
-    """Give files that are found elsewhere by relative paths absolute ones; their folders."""
+    """Replace relative paths of files in other folders by absolute ones; returns their folders."""
     allowed = []
     for element in root.iter(etree.Element):
         for attribute in ("filename", "file"):
@@ -132,15 +132,16 @@ def _anchored(root: Any, own: Path, text: Text, folders: tuple[Path, ...]) -> li
 
 
 def _may_lead(address: str, own: Path, text: Text) -> bool:
-    """Whether the file behind an address may be elsewhere.
+    """Whether the file of an address may be in another folder.
 
-    By an absolute path only if the object has read the file itself; a text may be somebody else's.
+    Absolute paths are allowed only for objects, which have read the file; a text may be from an
+    unknown source.
     """
     return text.is_object if os.path.isabs(address) else not (own / address).is_file()
 
 
 def _below(folders: tuple[Path, ...], address: str, text: Text) -> str | None:
-    """The first file of that relative path; for a text, only within the folder itself."""
+    """The first file with that relative path; for a text, only within the folder."""
     for folder in folders:
         place = folder / address
         inside = place.resolve().is_relative_to(folder.resolve())

@@ -1,4 +1,4 @@
-"""Links and joints as a tree, with the links that fixed joints hold together in one group."""
+"""The tree of links and joints, with groups of links that fixed joints connect."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 class PlacedLink:
     """A link in its group: its frame in the axes of the group's topmost link.
 
-    It is held to the link `above` it by the fixed joint `by`, the topmost by none.
+    The fixed joint `by` connects it to the link `above`; both are None for the topmost link.
     """
 
     link: Any
@@ -39,15 +39,15 @@ class PlacedLink:
 
 @dataclass
 class Group:
-    """Links that move as one body, the topmost first.
+    """Links that move as one body, with the topmost first.
 
     Attributes
     ----------
     links : list of PlacedLink
     parent : int or None
-        Index of the group that this one hangs on.
+        Index of the parent group.
     joint : yourdfpy joint or None
-        The joint in between; it leaves `parent_link` and leads to the topmost link.
+        The joint from `parent_link` to the topmost link.
     parent_link : PlacedLink or None
     """
 
@@ -58,12 +58,12 @@ class Group:
 
     @property
     def name(self) -> str:
-        """Name of the topmost link, which is also the body's."""
+        """Name of the topmost link and of the body."""
         return str(self.links[0].link.name)
 
 
 def origin(matrix: Array | None) -> tuple[Array, Array]:
-    """(R (3, 3), p (3,)) of an origin element, which may be left out."""
+    """(R (3, 3), p (3,)) of an origin element, which may be missing."""
     if matrix is None:
         return np.eye(3), np.zeros(3)
     return np.array(matrix[:3, :3]), np.array(matrix[:3, 3])
@@ -75,13 +75,13 @@ def find_groups(robot: Any) -> list[Group]:
     Raises
     ------
     LoadError
-        For a parent or child that does not exist, a link with two parents, several roots, a cycle.
+        For an unknown parent or child, a link with two parents, several roots, or a cycle.
     """
     links = {link.name: link for link in robot.links}
     children = _children(robot, links)
     root = _root(robot)
     groups: list[Group] = []
-    # A joint waits here with where its parent ended up; a stack, as chains may be very long.
+    # Stack of joints with their parents' groups; not recursive, as chains may be very long.
     stack: list[tuple[Any, int, PlacedLink]] = []
 
     def enter(index: int, placed: PlacedLink) -> None:
@@ -145,7 +145,7 @@ def _root(robot: Any) -> str:
 
 
 def _refuse_cycle(joints: list[Any]) -> None:
-    """Name the links of a cycle among joints that do not lead to the root."""
+    """Raise an error that names the links of a cycle among joints without a root."""
     if not joints:
         return
     parent = {joint.child: joint.parent for joint in joints}

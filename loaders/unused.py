@@ -1,4 +1,4 @@
-"""What stands in a URDF file and nothing reads: it is told once, so nothing is dropped silently."""
+"""Elements of a URDF file that are not read; a warning lists these."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lxml import etree
 from robosim.loaders import schema
 from robosim.loaders.schema import tag_name
 
-# tag -> children that are read. Those of tags that are not here are not looked into.
+# tag -> children that are read. Other tags are not searched.
 _CHILDREN: dict[str, tuple[str, ...]] = {
     "robot": (
         "link", "joint", "material", "gazebo", "loop_joint", "drake:ball_constraint",
@@ -17,14 +17,14 @@ _CHILDREN: dict[str, tuple[str, ...]] = {
     ),
     **schema.READ | {"joint": (*schema.READ["joint"], "screw_thread_pitch")},
     "contact": ("lateral_friction", "restitution"),
-    # What readings there are, and how dampers are integrated, Gazebo has on request; here always.
+    # Options of Gazebo for readings and for the integration of dampers, which robosim always has.
     "gazebo": (
         "mu1", "mu2", "mu", "selfCollide", "self_collide", "springStiffness", "springReference",
         "implicitSpringDamper", "provideFeedback",
     ),
 }  # fmt: skip
-# tag -> attributes that are read or mean nothing, beyond those that are checked as numbers.
-_IDLE = ("calibration",)  # that are checked, but nothing uses
+# tag -> attributes that are read or have no meaning, except for numbers that are checked.
+_IDLE = ("calibration",)  # checked, but not used
 _ATTRIBUTES: dict[str, set[str]] = {
     "robot": {"name", "version"},
     "visual": {"name"},
@@ -36,13 +36,13 @@ _ATTRIBUTES: dict[str, set[str]] = {
 
 
 def sentence(root: etree._Element, skip: frozenset[etree._Element] = frozenset()) -> str | None:
-    """What of a URDF tree is not used, each kind with how often it occurs; None for nothing.
+    """A warning that counts unused elements of a URDF tree by kind; None if there are none.
 
     Parameters
     ----------
     root : lxml element
     skip : frozenset of lxml elements
-        Those that something has made use of, although most of their kind are of none.
+        Used elements of kinds that are mostly unused.
     """
     found: Counter[str] = Counter()
     stack = [root]

@@ -1,8 +1,8 @@
 """URDF to Mechanism.
 
-A URDF link frame sits at the joint that leads to the link; a body's own frame has the same axes
-but its origin at the centre of mass. Links held together by fixed joints become one body with
-the axes and the name of the topmost link.
+The frame of a URDF link is at the joint that leads to the link. A body's frame has the same axes,
+with its origin at the centre of mass. Links that fixed joints connect become one body with the axes
+and the name of the topmost link.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ Array = NDArray[np.float64]
 
 
 def load_urdf(path: Path, options: LoadOptions) -> Mechanism:
-    """Load a URDF file, or a xacro file that becomes one.
+    """Load a URDF file, or a xacro file that is expanded to one.
 
     Raises
     ------
     LoadError, ModelError
-        With file, line, element and value, for anything in the file that cannot be simulated.
+        For invalid or unsupported content; with file, line, element and value.
     """
     data = safe_xml.read_bytes(path, largest=safe_xml.LARGEST_MODEL)
     told: list[str] = []
@@ -81,7 +81,7 @@ def load_urdf(path: Path, options: LoadOptions) -> Mechanism:
 
 
 def _load_xacro(path: Path, options: LoadOptions) -> Mechanism:
-    """Of a file that is made when it is read, and so has no lines to name."""
+    """Load a xacro file, whose expansion has no line numbers."""
     expanded = xacro_files.expand(path, options)
     told = list(expanded.messages)
     root = safe_xml.parse_model(expanded.urdf, path, told)
@@ -100,7 +100,7 @@ def _load_xacro(path: Path, options: LoadOptions) -> Mechanism:
 
 
 def _line_of(root: etree._Element, element: str | None) -> int | None:
-    """The line of the link or joint that a message is about."""
+    """The line of the link or joint in a message."""
     match = re.match(r"(body|link|joint|geometry of) '(.*?)'(?:$|:)", element or "", re.DOTALL)
     if match is None:
         return None
@@ -252,7 +252,7 @@ def _body(group: Group, inertial: Inertial, shapes: Shapes) -> Body:
 
 
 class _Loops(NamedTuple):
-    """Loops of a file and of one beside it, which may call joints passive as well."""
+    """Loops of a file and of one beside it, which may also contain passive joints."""
 
     loops: list[Loop]
     passive: list[str]
@@ -272,7 +272,7 @@ def _read_loops(root: etree._Element, path: Path, sidecar: str | os.PathLike[str
 def _with_loops(
     mechanism: Mechanism, root: etree._Element, found: _Loops, warnings: list[str]
 ) -> Mechanism:
-    """With the loops and springs that the file has, and those of a file beside it."""
+    """The mechanism with loops and springs of the file, and of a file beside it."""
     for element in root.iterchildren("loop_joint"):
         limit, kind = element.find("limit"), element.get("type")
         bounds = limit is not None and {"lower", "upper"} & set(limit.attrib)
@@ -298,7 +298,7 @@ def _with_loops(
 
 
 def _places(mechanism: Mechanism) -> dict[str, Place]:
-    """Where each link is, in its body and with all joints at zero."""
+    """Pose of each link in its body, and in the world with all joints at zero."""
     zero = placement.following(mechanism, mechanism.neutral())
     poses = body_poses(mechanism.tree_joints, zero)
     found = {}
@@ -318,7 +318,7 @@ def _with_semantics(
     root: etree._Element,
     warnings: list[str],
 ) -> Mechanism:
-    """With what an SRDF file says: poses, pairs that do not collide, passive joints."""
+    """The mechanism with data of an SRDF file: poses, pairs that do not collide, passive joints."""
     file: Path | None = None if srdf is None else Path(srdf)
     if file is None:
         file, guess = srdf_files.beside(path, mechanism.name)
@@ -340,7 +340,7 @@ def _with_semantics(
 def _with_friction(
     mechanism: Mechanism, found: gazebo.Extensions, default_friction: float
 ) -> Mechanism:
-    """The collision geometry with friction and restitution of the links that it came from."""
+    """The collision geometry with friction and restitution of its links."""
     bodies = []
     for body in mechanism.bodies:
         shapes = [
@@ -358,7 +358,7 @@ def _with_friction(
 def _with_self_collision(
     mechanism: Mechanism, extensions: gazebo.Extensions, asked: bool | str, warnings: list[str]
 ) -> Mechanism:
-    """With all pairs of bodies excluded but those that the file wants, if that is asked for."""
+    """With `asked` "file", exclude all pairs of bodies except those that the file requests."""
     solid = [body for body in mechanism.bodies if body.collisions]
     pairs = gazebo.self_pairs([[frame.name for frame in body.frames] for body in solid], extensions)
     apart = {frozenset((joint.parent, joint.child)) for joint in mechanism.joints}
@@ -385,7 +385,7 @@ def _with_contacts(
 
 
 def _at_home(mechanism: Mechanism, options: LoadOptions) -> Mechanism:
-    """With the pose to start from: a known stance or zero, within limits, on the ground."""
+    """The mechanism at its home pose: a known stance or zero, within limits, on the ground."""
     stance = options.stance_of(mechanism)
     zero = placement.within_limits(mechanism, mechanism.neutral())
     mechanism = replace(mechanism, home=placement.following(mechanism, zero), stance=stance)

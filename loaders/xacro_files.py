@@ -1,7 +1,7 @@
-"""xacro to URDF, by the package of that name, in a process of its own that may do little else.
+"""xacro to URDF, by the package xacro, in a separate process with few permissions.
 
-A xacro file holds Python expressions and so is a program. What it may do is bounded: see
-`robosim.loaders.xacro_process`.
+A xacro file contains Python expressions, and so is a program. The program's permissions are
+restricted; see `robosim.loaders.xacro_process`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from robosim.loaders.options import LoadOptions
 from robosim.loaders.schema import tag_name
 from robosim.version import install
 
-# Of the whole expansion [s].
+# [s], for the whole expansion
 LONGEST = 30
 
 
@@ -31,10 +31,10 @@ _EXPRESSION = re.compile(r"\$\{|\$\((?!find\s)")
 
 
 def is_xacro(root: etree._Element) -> bool:
-    """Whether a model file has elements or expressions of xacro, whatever it is called.
+    """Whether a model file has elements or expressions of xacro, regardless of its name.
 
-    ``$(find NAME)`` alone stands in URDF files as well, and files that xacro has made still declare
-    its prefix.
+    ``$(find NAME)`` alone also occurs in URDF files, and files made by xacro still declare its
+    prefix.
     """
     if root.tag != "robot":
         return False
@@ -46,7 +46,7 @@ def is_xacro(root: etree._Element) -> bool:
 
 
 class Expanded(NamedTuple):
-    """A URDF, the folders of the packages that it was made with, and what xacro had to say."""
+    """A URDF, the folders of packages that were used, and messages of xacro."""
 
     urdf: bytes
     packages: tuple[str, ...]
@@ -54,10 +54,10 @@ class Expanded(NamedTuple):
 
 
 def expand(path: Path, options: LoadOptions) -> Expanded:
-    """The URDF that a xacro file stands for.
+    """Expand a xacro file to a URDF.
 
-    ``$(find NAME)`` looks for packages where ``package://NAME`` does, and files are included from
-    the folders that a URDF may name files of.
+    ``$(find NAME)`` searches for packages in the same folders as ``package://NAME``. Included files
+    must be in folders from which a URDF may read.
 
     Raises
     ------

@@ -1,12 +1,12 @@
 """The process that expands a xacro file: `python -m robosim.loaders.xacro_process`.
 
-A xacro file is a program of somebody else's. Before it runs, this process gives up what it does
-not need: expressions may use no attributes that begin with an underscore, files are only read from
-the folders of the model and those that the user has named, nothing is written, no process is
-started and no connection opened. That holds for xacro's own code as well as for expressions that
-would find a way around the first rule. Memory is bounded here, time by whoever starts the process.
+A xacro file is a program from an unknown source. Before it runs, this process gives up all
+permissions that are not needed. Expressions may use no attributes that begin with an underscore.
+Files are read only from the folders of the model and of the user, and no file is written, no
+process started and no connection opened. These rules also hold for xacro's code, and for
+expressions that circumvent the first rule. Memory is limited here, and time by the parent process.
 
-It reads a request as JSON from its input and answers in JSON.
+The process reads a request as JSON from its standard input, and answers in JSON.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from robosim.loaders.folders import Folders
 from robosim.loaders.packages import FileFinder
 
 MEMORY = 1 << 30  # [bytes]
-# What xacro imports when it needs it, which is too late here.
+# Modules that xacro imports on first use, which would be too late here.
 _NEEDED = (
     "yaml", "xml.dom.expatbuilder", "xml.dom.pulldom", "encodings.ascii", "encodings.latin_1",
     "encodings.utf_16", "encodings.idna",
@@ -40,7 +40,7 @@ _NEEDED = (
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _LISTING = ("os.listdir", "os.scandir", "glob.glob", "glob.glob/2")
 _HARMLESS = ("open", "compile", "exec", "object.__getattr__", "builtins.id", "sys._getframe")
-# Attributes that lead from a value to the code that has made it.
+# Attributes that lead from a value to the code that created it.
 _FRAMES = frozenset(
     ("gi_frame", "gi_code", "cr_frame", "cr_code", "ag_frame", "ag_code", "f_globals", "f_locals",
      "f_builtins", "f_back", "tb_frame", "tb_next", "mro", "format_map"),
@@ -50,7 +50,7 @@ _FRAMES = frozenset(
 def refuse_private(expression: str) -> None:
     """Raise XacroException for an expression with attributes that begin with an underscore.
 
-    xacro itself looks for two of them, and not within lambdas and comprehensions.
+    xacro checks only two of these, and not within lambdas and comprehensions.
     """
     for node in ast.walk(ast.parse(expression.strip(), mode="eval")):
         if isinstance(node, ast.Attribute) and (node.attr.startswith("_") or node.attr in _FRAMES):
@@ -67,7 +67,7 @@ def _guard_expressions() -> None:
         return original(expression, symbols, local)
 
     def substituted(expression: str, context: dict[str, Any]) -> str:
-        """$(eval ...), which xacro lets use all of Python."""
+        """$(eval ...), in which xacro allows all of Python."""
         refuse_private(expression)
         arguments = context.setdefault("arg", {})
         functions = {k: v for k, v in substitution._eval_dict.items() if k != "__builtins__"}
@@ -79,12 +79,12 @@ def _guard_expressions() -> None:
 
     xacro.safe_eval = safe_eval
     substitution._eval = substituted
-    # With it, strings do what names do.
+    # Through `vars`, strings could access attributes.
     xacro._global_symbols["python"].pop("vars", None)
 
 
 def _wanted(package: str) -> list[str]:
-    """What the file that is being read asks for in a package."""
+    """The paths that the present file requests in a package."""
     current = next((name for name in reversed(xacro.filestack or []) if name), None)
     if current is None:
         return []
@@ -105,14 +105,14 @@ def _guard_packages(finder: FileFinder, found: list[str]) -> None:
 
 
 def _guard_process(folders: Folders) -> None:
-    """From here on this process reads the files that it may, and does nothing else."""
+    """Restrict this process: it may only read the allowed files from here on."""
     for name in _NEEDED:
         importlib.import_module(name)
     try:
         import resource
 
         resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
-    except ImportError:  # Windows has none.
+    except ImportError:  # not available on Windows
         pass
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
@@ -134,7 +134,7 @@ def _guard_process(folders: Folders) -> None:
 
 
 def expanded(request: dict[str, Any]) -> dict[str, Any]:
-    """The answer to a request: the URDF, and the folders of the packages that it was made with."""
+    """The answer to a request: the URDF, and the folders of packages that were used."""
     file = Path(request["file"])
     finder = FileFinder(file, request["package_dirs"])
     found: list[str] = []
@@ -144,7 +144,7 @@ def expanded(request: dict[str, Any]) -> dict[str, Any]:
     _guard_process(finder.folders)
     try:
         document = xacro.process_file(str(file), mappings=dict(request["arguments"]))
-        # A copy that ends with what is read: nothing may be built that is larger.
+        # A larger text would not be read as a model file.
         urdf = document.documentElement.toxml()
         if len(urdf) > safe_xml.LARGEST_MODEL:
             return {"error": "expands to more than a model file may have", "file": None}
@@ -156,7 +156,7 @@ def expanded(request: dict[str, Any]) -> dict[str, Any]:
         return {"error": f"takes more than {MEMORY >> 20} MB", "file": None}
     except RecursionError:
         return {"error": "macros or includes call each other without end", "file": None}
-    except Exception as error:  # whatever an expression may raise
+    except Exception as error:  # expressions may raise any exception
         stack = [name for name in xacro.filestack or [] if name]
         return {"error": str(error) or repr(error), "file": stack[-1] if stack else None}
 

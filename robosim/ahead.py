@@ -1,7 +1,7 @@
-"""Kernels compiled before they are needed, for all kinds of mechanisms.
+"""Compiling kernels in advance, for all kinds of mechanisms.
 
-Each feature takes the first steps of a small model that has it. `python -m robosim.ahead NAME`
-does so in a process of its own, of which `compile_all` runs two at once.
+For each feature, a small model that has it takes its first steps. `python -m robosim.ahead NAME`
+does so in a separate process; `compile_all` runs two such processes at once.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from robosim.simulation import Simulation
 from robosim.simulation.dynamics import Dynamics
 from robosim.simulation.linearization import linearize
 
-AT_ONCE = 2  # processes
+AT_ONCE = 2  # number of processes
 
 
 def _feet(robot: Mechanism) -> Mechanism:
@@ -38,7 +38,7 @@ def _feet(robot: Mechanism) -> Mechanism:
 
 
 def _take(sim: Simulation) -> None:
-    """What a session does in its first seconds."""
+    """The first steps and readings of a typical session."""
     sim.step(np.zeros(sim.robot.nu))
     sim.run(3 * sim.timestep, "stand" if sim.robot.nu > 6 else "zero")
     sim.set_state(sim.q, sim.v)
@@ -131,7 +131,7 @@ def _derivatives() -> None:
     linearize(Simulation(_feet(load("a1"))), np.zeros(12), contact_speed=1e-3)
 
 
-# What users may ask for first, by names that say what it is.
+# Features by name.
 FEATURES: dict[str, Callable[[], None]] = {
     "legged robots": _legged,
     "any graph": _graph,
@@ -151,12 +151,12 @@ FEATURES: dict[str, Callable[[], None]] = {
 
 
 def unknown(name: str) -> str:
-    """What to say of a name that is no feature's."""
+    """The message for an unknown name of a feature."""
     return f"'{name}' is none of the features: {', '.join(FEATURES)}"
 
 
 def compile_all(names: Iterable[str] = FEATURES, *, progress: bool = False) -> dict[str, str]:
-    """Compile what features need, two at once; those that failed, with what they said.
+    """Compile the kernels of features, two at once; returns those that failed, with their messages.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def compile_all(names: Iterable[str] = FEATURES, *, progress: bool = False) -> d
     Raises
     ------
     OptionError
-        For a name that is none.
+        For an unknown name.
     """
     chosen = list(names)
     for name in chosen:

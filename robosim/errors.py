@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-MOST_LISTED = 12  # names that a message lists; of more, those that are nearest to a wrong one
+MOST_LISTED = 12  # names that a message lists; of more names, the nearest ones are listed
 NEAREST = 5
 
 
@@ -19,7 +19,7 @@ class RobosimError(Exception):
     """Base class of all errors raised by robosim."""
 
     def __reduce__(self) -> Any:
-        # By its attributes, as the arguments of most are not those of the message.
+        # By attributes, as most classes have other arguments than the message.
         return _made_again, (type(self), self.args, self.__dict__)
 
 
@@ -38,17 +38,17 @@ class ModelError(RobosimError, ValueError):
     Attributes
     ----------
     reason : str
-        What is wrong, with the offending value.
+        The error, with the offending value.
     element : str or None
         The body, joint, geometry or attribute at fault.
     file : pathlib.Path or None
-        The file that it was read from.
+        The file that the element was read from.
     line : int or None
         The line of the element in that file, from 1.
     alternatives : tuple of str
         Values that would have been accepted.
     wanted : str or None
-        The name that is not among these; a message proposes those of many that are like it.
+        The name that is not among these; the message proposes similar names if there are many.
     """
 
     def __init__(
@@ -92,14 +92,14 @@ class ModelError(RobosimError, ValueError):
 
 
 def known(wanted: str, names: Sequence[str]) -> str:
-    """All names that there are, of many the nearest to the one that is not among them."""
+    """The allowed names for a message; if there are many, those nearest to `wanted`."""
     if len(names) > MOST_LISTED:
         return f"nearest of {len(names)}: {', '.join(nearest(wanted, names))}"
     return f"known: {', '.join(names)}"
 
 
 def nearest(wanted: str, names: Sequence[str]) -> list[str]:
-    """The few of many names that are most like another one, the nearest first."""
+    """The names that are most similar to another one, the nearest first."""
     lower = {name: name.lower() for name in names}
     matcher = difflib.SequenceMatcher(b=wanted.lower(), autojunk=False)
 

@@ -1,4 +1,4 @@
-"""A bar on stderr for some things that are done one after the other, or side by side."""
+"""Progress bars on stderr, which count items."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Protocol
 
 
 class Advance(Protocol):
-    """Tells a bar that some more are done, and what there is to say now."""
+    """Advances a bar by a number of items, with a text."""
 
     def __call__(self, done: int = 1, said: str = "") -> None: ...
 
 
 @contextmanager
 def bar(what: str, total: int, shown: bool) -> Iterator[Advance]:
-    """A bar of so many things, or nothing; yields the function that advances it."""
+    """A bar for `total` items, or none; yields the function that advances it."""
     if not shown:
         yield lambda done=1, said="": None
         return

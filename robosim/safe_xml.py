@@ -1,7 +1,7 @@
 """XML that cannot read other files, reach the network or grow without bound.
 
-A document type declaration is the only door to entities, external or not, and no robot or mesh
-file needs one: a file that has one is refused before anything else reads it.
+A document type declaration is the only way to declare entities, external or not, and no robot or
+mesh file needs one. So a file with a declaration is refused before it is read otherwise.
 """
 
 from __future__ import annotations
@@ -15,30 +15,30 @@ from lxml import etree
 from robosim import xml_repairs
 from robosim.errors import LoadError
 
-# Of a model file [bytes]; published ones have less than 2 MB. A tree takes some 30 times as much
-# memory as its file in the worst case, a file that is nothing but empty elements.
+# Largest size of a model file [bytes]; published ones have less than 2 MB. In the worst case, a
+# file that consists of empty elements, a tree needs some 30 times the memory of its file.
 LARGEST_MODEL = 16 << 20
 
 
-# What libxml2 goes on after without losing anything: a bracket in an attribute or in text, and a
-# second root, which robot programs do not look at.
+# Errors after which libxml2 continues without losing data: a bracket in an attribute or in text,
+# and a second root, which robot programs ignore.
 _HARMLESS = frozenset(("ERR_LT_IN_ATTRIBUTE", "ERR_MISPLACED_CDATA_END", "ERR_DOCUMENT_END"))
 
 
 class MalformedError(LoadError):
-    """A document that is no XML."""
+    """A document that is not valid XML."""
 
 
 def is_file(path: Path) -> bool:
-    """Whether there is a file; False as well where nothing of that name can be."""
+    """Whether there is a file; False also for names that are not possible."""
     try:
         return path.is_file()
-    except (OSError, ValueError):  # too long a name, a folder that may not be entered, a null
+    except (OSError, ValueError):  # too long a name, a null, or a folder without permission
         return False
 
 
 def exists(path: Path) -> bool:
-    """Whether there is a file or folder; False as well where nothing of that name can be."""
+    """Whether there is a file or folder; False also for names that are not possible."""
     try:
         return path.exists()
     except (OSError, ValueError):
@@ -48,7 +48,8 @@ def exists(path: Path) -> bool:
 def read_bytes(path: Path, what: str = "file", largest: int | None = None) -> bytes:
     """The content of a regular file, or a LoadError that names it.
 
-    Pipes and devices, which may never end, are refused, and so is more than `largest` bytes.
+    Pipes and devices, which may never end, are refused, and so are files with more than `largest`
+    bytes.
     """
     try:
         if not path.is_file():
@@ -68,13 +69,13 @@ def read_bytes(path: Path, what: str = "file", largest: int | None = None) -> by
 
 
 class _RootReached(Exception):
-    """Ends the look at what comes before the root element."""
+    """Ends the search of the part before the root element."""
 
 
 def refuse_doctype(data: bytes, path: Path) -> None:
     """Raise a LoadError if a document type declaration comes before the root element.
 
-    Only what is before the root is read, so that no entity is ever expanded.
+    Only the part before the root is read, so that no entity is expanded.
     """
 
     def stop(*_: object) -> None:
@@ -98,7 +99,7 @@ def refuse_doctype(data: bytes, path: Path) -> None:
             raise
     except expat.ExpatError as error:
         _malformed(path, expat.ErrorString(error.code), error.lineno)
-    except (LookupError, ValueError) as error:  # an encoding that Python does not know
+    except (LookupError, ValueError) as error:  # an encoding that Python does not have
         _malformed(path, str(error), 1)
 
 
@@ -109,14 +110,14 @@ def _malformed(path: Path, reason: str, line: int) -> NoReturn:
 def parse(data: bytes, path: Path, *, large: bool = False) -> etree._Element:
     """Root element of an XML document, without comments and processing instructions.
 
-    A prefix that is not declared, as many published files have it, is part of the tag then:
+    An undeclared prefix, as many published files have it, becomes part of the tag:
     ``<sensor:camera>`` has the tag "sensor:camera".
 
     Parameters
     ----------
     data : bytes
     path : pathlib.Path
-        Where the data is from, for messages.
+        Origin of the data, for messages.
     large : bool
         Accept more than 10 MB of text in one element, as COLLADA meshes have; without entities
         the tree is no larger than the file.
@@ -131,17 +132,17 @@ def parse(data: bytes, path: Path, *, large: bool = False) -> etree._Element:
     try:
         return etree.fromstring(data, parser)
     except etree.XMLSyntaxError as error:
-        # The parser's own log: that of the error goes on from document to document.
+        # The parser's log, because that of the error contains earlier documents as well.
         log = parser.error_log
         if not log or any(entry.domain_name != "NAMESPACE" for entry in log):
             _malformed(path, error.msg or "unknown error", error.lineno or 0)
-    except ValueError as error:  # what libxml2 accepts and lxml does not, such as an empty name
+    except ValueError as error:  # libxml2 accepts it and lxml does not, for example an empty name
         _malformed(path, str(error), 0)
     return etree.fromstring(data, _parser(large, recover=True))
 
 
 def parse_model(data: bytes, path: Path, told: list[str]) -> etree._Element:
-    """As `parse`, of a model file, which other robot programs may read although it is no XML.
+    """As `parse`, for model files, which may be invalid XML that other robot programs read.
 
     The same rules hold. Elements of a default namespace have plain tags.
 
@@ -150,7 +151,7 @@ def parse_model(data: bytes, path: Path, told: list[str]) -> etree._Element:
     data : bytes
     path : pathlib.Path
     told : list of str
-        Gets a sentence on what is no XML.
+        Receives a sentence about invalid XML.
     """
     try:
         root = parse(data, path)
@@ -169,7 +170,7 @@ def parse_model(data: bytes, path: Path, told: list[str]) -> etree._Element:
 
 
 def _leniently(data: bytes, path: Path, error: MalformedError) -> etree._Element:
-    """The root of a document with what others overlook put right, or else the error again."""
+    """The root of a repaired document, or else the error again."""
     text = xml_repairs.repaired(data)
     if text is None:
         raise error

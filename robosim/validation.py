@@ -1,4 +1,4 @@
-"""Checks that the parts of a mechanism share: finite numbers of the right shape, made read-only."""
+"""Checks that the elements of a mechanism share: finite numbers of the right shape, read-only."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Array = NDArray[np.float64]
 
 
 def frozen_array(value: ArrayLike, shape: tuple[int, ...], what: str, element: str) -> Array:
-    """`value` as a read-only float64 array, or a ModelError that names what is wrong with it.
+    """`value` as a read-only float64 array, or a ModelError that names the error.
 
-    It is copied, unless it is such an array already: legs of one kind share their mesh.
+    The array is copied unless it is read-only already, so that equal legs share their meshes.
     """
     frozen = isinstance(value, np.ndarray) and not value.flags.writeable and value.base is None
     try:
@@ -35,7 +35,7 @@ def frozen_array(value: ArrayLike, shape: tuple[int, ...], what: str, element: s
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """The same array, from now on read-only: of a copy, whose entries nobody would read again."""
+    """The array, made read-only in place."""
     array.setflags(write=False)
     return array
 
@@ -60,23 +60,23 @@ def unit_quaternion(value: ArrayLike, what: str, element: str) -> Array:
 
 
 class Frozen:
-    """Lets a frozen dataclass normalise its own fields while it is constructed.
+    """Lets a frozen dataclass normalise its own fields during construction.
 
-    What it says of itself is short: fields as by default are left out, of large arrays and long
-    tuples there is the size alone.
+    Its `repr` is short: fields with default values are omitted, and large arrays and long tuples
+    are replaced by their size.
     """
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if "__repr__" not in cls.__dict__:
-            # A dataclass writes its own, unless the class has one.
+            # A dataclass generates its own, unless the class has one.
             cls.__repr__ = Frozen.__repr__  # type: ignore[method-assign]
 
     def __repr__(self) -> str:
         told = []
         for field in fields(self):  # type: ignore[arg-type]
             if not field.init:
-                continue  # follows from the others
+                continue  # derived from other fields
             value = getattr(self, field.name)
             default = field.default if field.default_factory is MISSING else field.default_factory()
             if default is MISSING or not _is_same(value, default):
@@ -88,12 +88,12 @@ class Frozen:
             object.__setattr__(self, name, value)
 
 
-MOST_NUMBERS = 9  # of an array that is written out
+MOST_NUMBERS = 9  # in an array that is written in full
 MOST_PARTS = 3  # of a tuple
 
 
 def short(value: Any) -> str:
-    """A value in some words: of large arrays, long tuples and parts of a mechanism the gist."""
+    """A value in a few words; large arrays, long tuples and mechanism elements are abbreviated."""
     if isinstance(value, np.ndarray):
         if value.size > MOST_NUMBERS:
             return f"<{' x '.join(map(str, value.shape))}>"
@@ -118,16 +118,16 @@ def _numbers(values: Any) -> str:
 
 
 def _is_same(value: Any, default: Any) -> bool:
-    """Whether a field is as it is by default, in numbers if it has been made an array."""
+    """Whether a field has its default value, also if it was converted to an array."""
     if isinstance(value, np.ndarray):
-        # One number may stand for all of an array.
+        # One number may stand for all entries of an array.
         given = np.asarray(default)
         return given.shape in ((), value.shape) and bool(np.all(value == given))
     return bool(value is default or (type(value) is type(default) and value == default))
 
 
 def parts(value: Any, kinds: type | tuple[type, ...], what: str, element: str) -> tuple[Any, ...]:
-    """Parts of some kinds as a tuple, also of a single one; a ModelError if one is none of them."""
+    """Elements of some kinds as a tuple, also from a single one; a ModelError for other objects."""
     if isinstance(value, kinds):
         return (value,)
     kinds = kinds if isinstance(kinds, tuple) else (kinds,)
@@ -145,7 +145,7 @@ def parts(value: Any, kinds: type | tuple[type, ...], what: str, element: str) -
 
 
 def count(name: str, value: Any) -> int:
-    """A whole number of at least 1, or an OptionError that names what is none."""
+    """A whole number of at least 1, or an OptionError that names the value."""
     if not isinstance(value, Integral) or int(value) < 1:
         raise OptionError(f"{name} must be a whole number of at least 1, not {value!r}")
     return int(value)

@@ -1,9 +1,9 @@
-"""Model files that are no XML, as other programs read them nevertheless.
+"""Repair of model files that are not valid XML, but that other programs read.
 
-Robot programs read XML with parsers that do not look closely. What those accept and XML forbids is
-put into XML's terms here: declarations with other versions or encodings, text before the first
-element, hyphens in comments, bare ampersands, characters that XML has not, attributes without a
-space between. Lines stay where they are. Tags that do not match are nobody's to guess.
+Robot programs read XML with lenient parsers. Content that those accept and XML forbids is repaired
+here: declarations with other versions or encodings, text before the first element, hyphens in
+comments, bare ampersands, characters that XML does not have, attributes without a space in between.
+Line numbers are unchanged. Tags that do not match are not repaired.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import re
 _DECLARATION = re.compile(rb"^(?:\xef\xbb\xbf)?\s*<\?xml\b[^>]*>", re.IGNORECASE)
 _KNOWN = re.compile(r"(?i)utf-?8|(us-)?ascii|(iso-|windows-|cp|gb|big|koi|euc|shift)[-\w]+")
 _ENCODING = re.compile(rb"""encoding\s*=\s*["']([-\w.:]+)["']""")
-# Each of these takes all that it has looked at, so that no text takes longer than its length.
+# Each pattern consumes all text that it inspects, so that the time is linear in the length.
 _COMMENT = re.compile(r"<!--(.*?)(?:-->|\Z)", re.DOTALL)
 _REFERENCE = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);|#)")
 _CHARACTER = re.compile(r"&#(?:x([0-9a-fA-F]+);|([0-9]+);)?")
@@ -24,9 +24,9 @@ _QUOTED = re.compile(r"""("[^"]*+"|'[^']*+')""")
 
 
 def repaired(data: bytes) -> bytes | None:
-    """The same document as XML in UTF-8, without a declaration; None if its letters are not known.
+    """The document as XML in UTF-8, without a declaration; None if its encoding is unknown.
 
-    A document type declaration stays one, for whoever refuses it.
+    A document type declaration is kept, for the caller to refuse.
     """
     if b"\0" in data[:4] or data[:2] in (codecs.BOM_UTF16_BE, codecs.BOM_UTF16_LE):
         return None
@@ -47,7 +47,7 @@ def repaired(data: bytes) -> bytes | None:
 
 
 def _decoded(data: bytes, encoding: str) -> str:
-    """Text in the encoding that is stated, in UTF-8, or else in one that has all bytes."""
+    """Text in the declared encoding, in UTF-8, or else in one that has all bytes."""
     for name in dict.fromkeys((encoding, "utf-8")):
         if _KNOWN.fullmatch(name):
             try:
@@ -58,7 +58,7 @@ def _decoded(data: bytes, encoding: str) -> str:
 
 
 def _character(found: re.Match[str]) -> str:
-    """A reference to a character, if XML has that; else what stands there, as text."""
+    """A character reference, if XML has the character; otherwise its source text."""
     code = int(found[1], 16) if found[1] else int(found[2] or 0)
     known = code < 0x110000 and not _FORBIDDEN.match(chr(code))
     return found[0] if known and (found[1] or found[2]) else f"&amp;{found[0][1:]}"

@@ -1,4 +1,4 @@
-"""MJCF, MuJoCo's model format, to Mechanism. MuJoCo itself is not used."""
+"""MJCF, MuJoCo's model format, to Mechanism; MuJoCo is not used."""
 
 from __future__ import annotations
 

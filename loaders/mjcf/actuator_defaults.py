@@ -1,9 +1,9 @@
-"""Defaults of actuators, which all kinds share: what one kind inherits from another.
+"""Defaults of actuators, which all kinds share: inheritance between kinds.
 
 All kinds are forms of <general>, and a default class has one actuator, of the kind that was given
-last. An element of the same kind takes its attributes; <general> takes the gain, bias and dynamics
-that they stand for; and of <general> others take its gain, and what bias they have themselves.
-Between two other kinds nothing of that is handed on, but by the classes around one.
+last. An element of the same kind inherits its attributes. <general> inherits the gain, bias and
+dynamics for which these stand. From <general>, other kinds inherit the gain, and the bias that they
+have themselves. Between two other kinds nothing of this is inherited, except from outer classes.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-KIND = "#kind"  # of the actuator in a class, beside its attributes
+KIND = "#kind"  # kind of the actuator in a class, stored with its attributes
 _GENERAL = ("gaintype", "gainprm", "biastype", "biasprm", "dyntype", "dynprm")
-# What gains, biases and dynamics are made of in each kind that robosim knows.
+# Attributes of gain, bias and dynamics for each known kind.
 _OWN = {
     "general": _GENERAL,
     "motor": (),
@@ -27,9 +27,9 @@ _OWN = {
 
 
 def inherited(classes: Sequence[Mapping[str, str]], kind: str) -> dict[str, str]:
-    """What an actuator of some kind has of its class; of others around it, the innermost first.
+    """Attributes that an actuator inherits from its class and outer ones, the innermost first.
 
-    What makes up its gain comes from the first class that has one of its kind, or a <general>.
+    Attributes of the gain come from the first class with one of its kind, or with a <general>.
     """
     base = classes[0]
     attributes, other = _without_kind(base), base.get(KIND, kind)
@@ -52,7 +52,7 @@ def _without_kind(base: Mapping[str, str]) -> dict[str, str]:
 
 
 def _as_general(kind: str, given: Mapping[str, str]) -> dict[str, str]:
-    """Gain, bias and dynamics of a kind, as the attributes of <general>."""
+    """Gain, bias and dynamics of a kind, as attributes of <general>."""
 
     def number(name: str, default: float) -> float:
         return float(given.get(name, default))
@@ -80,7 +80,7 @@ def _as_general(kind: str, given: Mapping[str, str]) -> dict[str, str]:
 
 
 def _of_general(kind: str, given: Mapping[str, str]) -> dict[str, str]:
-    """What another kind has of a gain, a bias and dynamics, as attributes of its own."""
+    """Gain, bias and dynamics of a <general>, as attributes of another kind."""
     if given.get("gaintype", "fixed") != "fixed":
         return {}
     gain = given.get("gainprm", "1").split()[0]

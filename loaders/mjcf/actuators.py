@@ -1,7 +1,7 @@
-"""<actuator>: which joints are driven, how strongly, and what makes a force of a control.
+"""<actuator>: driven joints, their efforts, and the forces of controls.
 
-robosim's controllers answer with joint torques. The gear and the gains of a motor or servo are
-kept in `Mechanism.actuators`, which turn controls into such torques.
+robosim's controllers return joint torques. The gear and gains of a motor or servo are kept in
+`Mechanism.actuators`, by which controls can be converted to such torques.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _KNOWN = (
 
 @dataclass
 class Actuation:
-    """What drives the joints.
+    """The actuation of joints.
 
     Attributes
     ----------
@@ -54,9 +54,9 @@ class Actuation:
     driven : set of str
         Names of joints.
     muscles : dict of str to MuscleSpec
-        Of the actuators that are some.
+        Muscles among the actuators.
     added : dict of str to (float, float)
-        The rotor and the damping that joints have of their actuators.
+        Rotor and damping that joints have from their actuators.
     """
 
     actuators: list[Actuator] = field(default_factory=list)
@@ -65,7 +65,7 @@ class Actuation:
     added: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     def moved_by(self, spec: Spec) -> Spec:
-        """A joint with what its actuators make of it."""
+        """A joint with the effects of its actuators."""
         armature, damping = self.added.get(spec.name, (0.0, 0.0))
         return replace(
             spec,
@@ -90,7 +90,7 @@ def read_actuators(
     Raises
     ------
     LoadError
-        For a joint, tendon or site that does not exist, ranges the wrong way round, wrong numbers.
+        For an unknown joint, tendon or site, reversed ranges, or invalid numbers.
     """
     found = Actuation()
     names: set[str] = set()
@@ -128,7 +128,7 @@ def read_actuators(
 
 
 def _foreign(node: Node) -> bool:
-    """Whether the force of a general actuator is what a user's program or a plugin makes of it."""
+    """Whether a user's program or a plugin computes the force of a general actuator."""
     if node.tag != "general":
         return False
     gain = node.choice("gaintype", ("fixed", "affine", "muscle", "user", "dcmotor"), "fixed")
@@ -139,7 +139,7 @@ def _foreign(node: Node) -> bool:
 def _limit_effort(
     found: Actuation, indices: list[int], ends: tuple[float, float], tendon: str, notes: Notes
 ) -> None:
-    """Keep what the actuators of a tendon do together within its range: that of a single one."""
+    """Limit the force of a tendon's only actuator to the tendon's range, or note the range."""
     actuator = found.actuators[indices[0]]
     low, high = (float(end) for end in np.clip(actuator.force_range, *ends))
     if len(indices) > 1 or low == high:
@@ -157,7 +157,7 @@ def _gears(
     notes: Notes,
     name: str,
 ) -> dict[str, float]:
-    """Joint or tendon -> what a unit of the actuator's force does there, if that is a constant."""
+    """Joint or tendon -> force there for a unit force of the actuator, if it is constant."""
     gear = _gear(node)
     for attribute in ("joint", "jointinparent"):
         if node.has(attribute):
@@ -198,7 +198,7 @@ def _site(
     notes: Notes,
     name: str,
 ) -> Anchor | None:
-    """The site that an actuator pushes at, if that is all that it acts on."""
+    """The site at which an actuator pushes, if it acts on nothing else."""
     others = ("joint", "jointinparent", "tendon", "refsite", "cranksite")
     if not node.has("site") or any(map(node.has, others)):
         return None
@@ -212,7 +212,7 @@ def _site(
 
 
 def _spanned(over: Collection[int], links: Links) -> list[str]:
-    """Names of the joints that a tendon over some links can move."""
+    """Names of the joints that can move a tendon over these links."""
     below: Counter[int] = Counter()
     for link in over:
         while link != 0:
@@ -235,7 +235,7 @@ def _actuator(
     limits = {}
     for what in ("ctrl", "force"):
         lower, upper = -np.inf, np.inf
-        # What a damper is told always acts, and with any other sign it would be none.
+        # The controls of a damper always act; with other signs it would not be a damper.
         always = node.tag == "damper" and what == "ctrl" and node.has("ctrlrange")
         if always or node.limited(f"{what}limited", f"{what}range", compiler.autolimits):
             lower, upper = node.numbers(f"{what}range", count=2)
@@ -257,7 +257,7 @@ def _actuator(
 
 
 def _add_rotor(node: Node, actuator: Actuator, found: Actuation, notes: Notes) -> None:
-    """Add the armature and damping of an actuator to those of its joint, seen through the gear."""
+    """Add the armature and damping of an actuator to those of its joint, through the gear."""
     values = [node.some_numbers(attribute, 0.0) for attribute in ("armature", "damping")]
     if not any(map(np.any, values)):
         return
@@ -276,12 +276,12 @@ def _add_rotor(node: Node, actuator: Actuator, found: Actuation, notes: Notes) -
 
 
 def _inheriting(node: Node, actuator: Actuator, scalars: Scalars, notes: Notes) -> Actuator:
-    """A servo whose controls, or activation, reach as far as its joint, times a factor.
+    """A servo with the range of its joint, times a factor, for its controls or activation.
 
     Raises
     ------
     LoadError
-        For a factor that is negative, or beside a ctrlrange, or without a joint that has limits.
+        For a negative factor, one with a ctrlrange, or one without a joint with limits.
     """
     factor = node.number("inheritrange", 0.0)
     if node.tag not in ("position", "intvelocity") or factor == 0:
@@ -310,12 +310,12 @@ def _inheriting(node: Node, actuator: Actuator, scalars: Scalars, notes: Notes) 
 
 
 def _gain_and_bias(node: Node) -> tuple[Three, Three]:
-    """(of the control, of 1), each over constant, length and velocity."""
+    """Factors of the control and of 1, each with terms of constant, length and velocity."""
     if node.tag in ("position", "intvelocity"):
         kp, kv, ratio = (node.number(*of) for of in (("kp", 1.0), ("kv", 0.0), ("dampratio", 0.0)))
         if ratio < 0 or (ratio and node.has("kv")):
             raise node.error(f"'dampratio' must not be negative, nor beside 'kv'; not {ratio:g}")
-        return (kp, 0.0, 0.0), (0.0, -kp, ratio or -kv)  # of a ratio see damping_ratios.py
+        return (kp, 0.0, 0.0), (0.0, -kp, ratio or -kv)  # for a ratio see damping_ratios.py
     if node.tag == "velocity":
         kv = node.number("kv", 1.0)
         return (kv, 0.0, 0.0), (0.0, 0.0, -kv)
@@ -344,6 +344,6 @@ def _three(values: np.ndarray) -> Three:
 
 
 def _effort_of(spec: Spec, actuators: list[Actuator]) -> float:
-    """What all actuators of a joint can do together [N m or N], at most what the joint allows."""
+    """Largest effort of all actuators of a joint together [N m or N], within the joint's limit."""
     efforts = [a.largest_force * abs(a.gears[spec.name]) for a in actuators if spec.name in a.gears]
     return min(spec.effort, sum(efforts)) if efforts else spec.effort

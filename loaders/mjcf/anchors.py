@@ -1,4 +1,4 @@
-"""Places that other elements name: bodies, sites and joints, where they ended up here."""
+"""Places to which other elements refer: bodies, sites and joints."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Anchor:
     link : int
         0 for the world.
     name : str or None
-        The link's, None for the world.
+        Name of the link, None for the world.
     place : Pose
-        In the link's axes from its centre of mass; in the world for the world.
+        Pose in the link's axes from its centre of mass; in the world for the world.
     world : Pose
-        In the world, while all joints are at their reference.
+        Pose in the world with all joints at their reference.
     """
 
     link: int
@@ -41,16 +41,16 @@ class Anchor:
     world: Pose
 
     def on(self, pose: Pose) -> Anchor:
-        """Another frame of the same link, given in this one."""
+        """Another frame of the same link, given relative to this one."""
         return Anchor(self.link, self.name, self.place @ pose, self.world @ pose)
 
     def as_place(self) -> Place:
-        """The frame, as sensors and actuators have it."""
+        """The frame as a `Place` of sensors and actuators."""
         return Place(self.name, self.place.p, quaternions.from_matrix(self.place.R))
 
 
 class Anchors:
-    """The bodies and sites of a model by name, as anchors.
+    """The bodies and sites of a model as anchors, by name.
 
     Parameters
     ----------
@@ -72,19 +72,19 @@ class Anchors:
                 self.sites[site.name] = anchor.on(site.place)
 
     def body(self, node: Node, attribute: str) -> Anchor:
-        """The body that an attribute names; the world if the attribute is not there."""
+        """The body in an attribute; the world without the attribute."""
         if not node.has(attribute):
             return self.bodies[WORLD]
         return node.look_up(attribute, self.bodies, "body")
 
     def site(self, node: Node, attribute: str) -> Anchor:
-        """The site that an attribute names."""
+        """The site in an attribute."""
         return node.look_up(attribute, self.sites, "site")
 
 
 @dataclass(frozen=True)
 class Scalars:
-    """Joints of the file by name, and which of them are joints of a single coordinate here.
+    """Joints of the file by name, and those that are single joints with one coordinate here.
 
     Attributes
     ----------
@@ -96,5 +96,5 @@ class Scalars:
     single: frozenset[str]
 
     def get(self, node: Node, attribute: str) -> Spec:
-        """The joint that an attribute names."""
+        """The joint in an attribute."""
         return node.look_up(attribute, self.specs, "joint")

@@ -1,4 +1,4 @@
-"""<compiler> and <option>: how the rest of the file is to be understood, and what acts."""
+"""<compiler> and <option>: interpretation of the file, and enabled forces."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from robosim.loaders.mjcf.nodes import Node
 from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.mjcf.orientation import Angles
 
-# What robosim.Simulation takes for granted, as MuJoCo does.
+# Values that robosim.Simulation has, too.
 GRAVITY = (0.0, 0.0, -9.81)
 
 
@@ -24,18 +24,18 @@ class Compiler:
     autolimits : bool
         Whether a range alone makes a limit.
     meshes : str
-        Folder of the files of meshes and height fields, from the model's.
+        Folder of meshes and height fields, relative to the model's.
     strip_paths : bool
         Whether file names are taken without their folders.
     inertia_from_geoms : bool or None
-        Whether always, never, or where there is no <inertial>.
+        Whether always (True), never (False), or without <inertial> (None).
     inertia_groups : (int, int)
         The first and last group of geoms that have mass.
     balance : bool
-        Whether impossible inertias are made spheres'.
+        Whether impossible inertias are replaced by those of spheres.
     least_mass, least_inertia : float [kg], [kg m^2]
     total_mass : float [kg]
-        What all masses are scaled to if it is positive.
+        Total mass to which all masses are scaled, if positive.
     fit_to_box : bool
         Whether shapes are fitted to the bounding boxes of meshes, not to their inertia.
     """
@@ -59,7 +59,7 @@ class Compiler:
         Raises
         ------
         LoadError
-            For a value that is not one, and for global coordinates.
+            For an invalid value, and for global coordinates.
         """
         node = _joined(root, "compiler")
         if node.choice("coordinate", ("local", "global"), "local") == "global":
@@ -93,7 +93,7 @@ class Compiler:
 
 
 def _mesh_folder(root: Node) -> str:
-    """The folder of meshes; an `assetdir` takes the place of a `meshdir` before it."""
+    """The folder of meshes; an `assetdir` has precedence over a `meshdir` before it."""
     folder = ""
     for node in root.all("compiler"):
         folder = node.attributes.get("meshdir", node.attributes.get("assetdir", folder))
@@ -101,7 +101,7 @@ def _mesh_folder(root: Node) -> str:
 
 
 def _joined(root: Node, tag: str) -> Node:
-    """All elements of a tag as one; what is said last counts."""
+    """All elements of a tag as one; later attributes have precedence."""
     found = list(root.all(tag))
     attributes = {key: value for node in found for key, value in node.attributes.items()}
     children = tuple(child for node in found for child in node.children)
@@ -118,7 +118,7 @@ def _not_negative(node: Node, attribute: str) -> float:
 
 @dataclass(frozen=True)
 class Option:
-    """What of <option> matters here: which parts of the physics act.
+    """The relevant part of <option>: enabled parts of the physics.
 
     Attributes
     ----------
@@ -130,7 +130,7 @@ class Option:
 
     @classmethod
     def read(cls, root: Node, notes: Notes) -> Option:
-        """The options of a model; notes what `Simulation` has to be told, and what is not there."""
+        """The options of a model; notes those that `Simulation` needs, and unsupported ones."""
         node = _joined(root, "option")
         flags = _joined(node, "flag")
         disabled = frozenset(
@@ -154,5 +154,5 @@ class Option:
         return cls(disabled)
 
     def acts(self, *flags: str) -> bool:
-        """Whether none of the flags is disabled."""
+        """Whether none of these flags is disabled."""
         return not self.disabled.intersection(flags)

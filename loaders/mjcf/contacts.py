@@ -1,8 +1,8 @@
-"""What touches what: contype and conaffinity, pairs, exclusions, friction.
+"""Pairs of geoms that collide: contype and conaffinity, pairs, exclusions, friction.
 
-Two geoms touch if the contype of one shares a bit with the conaffinity of the other, or if a
-<pair> says so. The friction of both is that of the higher priority, or else the larger one; with
-condim 1 there is none, with condim 4 torsional friction as well, and with 6 rolling friction.
+Two geoms collide if the contype of one shares a bit with the conaffinity of the other, or if there
+is a <pair>. Friction is that of the geom with higher priority, or else the larger one. With condim
+1 there is none, with condim 4 also torsional friction, and with condim 6 also rolling friction.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from robosim.loaders.mjcf.tree import TreeBody
 
 @dataclass(frozen=True)
 class PlacedGeom:
-    """A geom in its link.
+    """A geom in the frame of its link.
 
     Attributes
     ----------
     geom : Geom
     name : str
-        Its own, or that of its body.
+        Name of the geom, or of its body.
     body : int
         Index of its body in the file.
     link : int
         0 for the world.
     place : Pose
-        In the link's frame.
+        Pose in the link's frame.
     """
 
     geom: Geom
@@ -55,7 +55,7 @@ def place_geoms(bodies: Sequence[TreeBody], links: Links) -> list[PlacedGeom]:
 
 
 class Rules:
-    """Who touches whom, and with what friction.
+    """Pairs of geoms that collide, and their friction.
 
     Parameters
     ----------
@@ -64,12 +64,12 @@ class Rules:
     defaults : Defaults
     placed : sequence of PlacedGeom
     bodies
-        Of the model.
+        Bodies of the model.
 
     Raises
     ------
     LoadError
-        For a pair or an exclusion of something that does not exist.
+        For a pair or an exclusion with an unknown name.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Rules:
         index_of = {body.name: index for index, body in enumerate(bodies)}
         self._pairs: dict[frozenset[int], Friction] = {}
         self._paired: list[tuple[PlacedGeom, PlacedGeom]] = []
-        self._excluded: set[frozenset[int]] = set()  # of bodies, of which links have several
+        self._excluded: set[frozenset[int]] = set()  # pairs of bodies, not of links
         for contact in root.all("contact"):
             for node in contact.all("pair"):
                 node = defaults.resolve(node)
@@ -95,7 +95,7 @@ class Rules:
                 self._excluded.add(frozenset(ends))
 
     def friction(self, a: PlacedGeom, b: PlacedGeom) -> Friction | None:
-        """The friction between two geoms, None if they do not touch."""
+        """The friction between two geoms, None if they do not collide."""
         if a.link == b.link:
             return None
         if _key(a, b) in self._pairs:
@@ -103,18 +103,18 @@ class Rules:
         return _friction(a.geom, b.geom) if self.touch(a, b) else None
 
     def touch(self, a: PlacedGeom, b: PlacedGeom) -> bool:
-        """Whether two geoms touch by their bits, and their bodies are not excluded."""
+        """Whether two geoms collide by their bits, and their bodies are not excluded."""
         excluded = frozenset((a.body, b.body)) in self._excluded
         return touch(a.geom, b.geom) and not excluded
 
     def turns(self, placed: Sequence[PlacedGeom]) -> bool:
-        """Whether turning is resisted anywhere: by one of the geoms, or in a <pair>."""
+        """Whether there is torsional or rolling friction, of a geom or in a <pair>."""
         most = max((p.geom.condim for p in placed), default=1)
         found = [p.geom.friction.acting(most) for p in placed]
         return any(friction.turns for friction in (*found, *self._pairs.values()))
 
     def in_pairs(self, placed: PlacedGeom) -> bool:
-        """Whether a <pair> is about a geom."""
+        """Whether a geom is in a <pair>."""
         return any(placed in pair for pair in self._paired)
 
     def other_frictions(self) -> list[str]:
@@ -128,13 +128,13 @@ class Rules:
         ]
 
     def moving_pairs(self) -> set[tuple[int, int]]:
-        """The links, both moving, that a <pair> is about."""
+        """Pairs of moving links in <pair> elements."""
         found = {(min(a.link, b.link), max(a.link, b.link)) for a, b in self._paired}
         return {(a, b) for a, b in found if a > 0 and a != b}
 
 
 def touch(a: Geom, b: Geom) -> bool:
-    """Whether two geoms touch by their bits."""
+    """Whether two geoms collide by their bits."""
     return bool(a.contype & b.conaffinity or b.contype & a.conaffinity)
 
 
@@ -145,7 +145,7 @@ def _friction(a: Geom, b: Geom) -> Friction:
 
 
 def own_friction(geom: Geom) -> Friction:
-    """The friction of a geom with another one like it."""
+    """The friction of a geom with an equal one."""
     return geom.friction.acting(geom.condim)
 
 

@@ -1,7 +1,7 @@
-"""Servos whose damping is given as a ratio to the critical one.
+"""Servos with damping as a ratio to critical damping.
 
-That is what MuJoCo takes a positive third bias for, if gain and stiffness are alike; the damping
-follows from the inertia that the servo feels with all joints at their reference.
+MuJoCo interprets a positive third bias as such a ratio if gain and stiffness are equal. The damping
+follows from the inertia at the servo, with all joints at their reference.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from robosim.simulation.transmission import Transmission
 
 
 def is_ratio(actuator: Actuator) -> bool:
-    """Whether the third bias of an actuator is a ratio."""
+    """Whether the third bias of an actuator is a damping ratio."""
     alike = actuator.muscle is None and actuator.gain[0] == -actuator.bias[1]
     return alike and actuator.bias[2] > 0
 
 
 def with_damping(mechanism: Mechanism, reference: ArrayLike) -> Mechanism:
-    """The mechanism with the damping of its servos in the place of ratios; at a q (nq,)."""
+    """The mechanism with damping of servos in place of ratios, at q (nq,)."""
     if not any(map(is_ratio, mechanism.actuators)):
         return mechanism
     q = np.array(reference, dtype=float)

@@ -1,6 +1,6 @@
-"""Default classes: what elements have that do not say it themselves.
+"""Default classes: attributes of elements that do not have these themselves.
 
-A class starts with what its parent has. An element takes its own `class`, else the `childclass`
+A class begins with the attributes of its parent. An element uses its `class`, else the `childclass`
 of the nearest body or frame around it, else the outermost class.
 """
 
@@ -34,7 +34,7 @@ _FAMILIES = {
     **dict.fromkeys(("spatial", "fixed"), "tendon"),
     **dict.fromkeys(("connect", "weld"), "equality"),
 }
-# Attributes of which an element may give the first numbers only.
+# Attributes of which an element may have only the first numbers.
 _PARTIAL = frozenset(
     ("size", "friction", "gear", "gainprm", "biasprm", "dynprm", "stiffness", "damping")
 )
@@ -46,12 +46,12 @@ class Defaults:
     Parameters
     ----------
     root : Node
-        The model; all its <default> elements count.
+        The model, with all its <default> elements.
 
     Raises
     ------
     LoadError
-        For a nested class without a name, or one that is there twice.
+        For a nested class without a name, or a duplicate name.
     """
 
     def __init__(self, root: Node) -> None:
@@ -59,7 +59,7 @@ class Defaults:
         self._classes = {MAIN: outermost}
         self._outer: dict[str, list[dict[str, str]]] = {}
         for node in root.all("default"):
-            # Older files give the outermost class another name.
+            # Older files have another name for the outermost class.
             self._classes[node.attributes.get("class", MAIN)] = outermost
             self._read(node, outermost)
 
@@ -69,7 +69,7 @@ class Defaults:
         known: dict[str, dict[str, str]],
         outer: Sequence[dict[str, str]] = (),
     ) -> None:
-        """Read a class that starts with what is `known`; actuators of those around it, too."""
+        """Read a class that begins with `known`; `outer` are the actuators of classes around it."""
         for child in node.children:
             if child.tag != "default":
                 family = _FAMILIES.get(child.tag, child.tag)
@@ -86,20 +86,20 @@ class Defaults:
             self._read(child, self._classes[name], self._outer[name])
 
     def resolve(self, node: Node, childclass: str | None = None, tag: str | None = None) -> Node:
-        """An element with the attributes of its class where it has none of its own.
+        """An element with the attributes of its class in addition to its own.
 
         Parameters
         ----------
         node : Node
         childclass : str or None
-            That of the bodies around it.
+            The childclass of the bodies around it.
         tag : str or None
-            Whose defaults it takes, if not those of its own tag.
+            Tag whose defaults are used; None for its own tag.
 
         Raises
         ------
         LoadError
-            For a class that does not exist.
+            For an unknown class.
         """
         family = tag or _FAMILIES.get(node.tag, node.tag)
         name = node.attributes.get("class", childclass or MAIN)
@@ -110,13 +110,13 @@ class Defaults:
         return node.with_attributes(_merged(base, node.attributes))
 
     def check(self, name: str, node: Node) -> None:
-        """Raise a LoadError if there is no class of that name, which `node` refers to."""
+        """Raise a LoadError if there is no class of that name, to which `node` refers."""
         if name not in self._classes:
             raise node.error(f"default class '{name}' does not exist", tuple(self._classes))
 
 
 def _inherited(classes: Sequence[dict[str, str]], node: Node) -> dict[str, str]:
-    """What an actuator has of its class and those around that, the innermost first."""
+    """Attributes that an actuator inherits from its class and outer ones, the innermost first."""
     try:
         return inherited(classes, node.tag)
     except ValueError as error:
@@ -124,7 +124,7 @@ def _inherited(classes: Sequence[dict[str, str]], node: Node) -> dict[str, str]:
 
 
 def _merged(base: dict[str, str], own: dict[str, str]) -> dict[str, str]:
-    """The attributes of an element over those that it inherits."""
+    """The attributes of an element, which have precedence over inherited ones."""
     if any(attribute in own for attribute in ORIENTATIONS):
         base = {key: value for key, value in base.items() if key not in ORIENTATIONS}
     merged = {**base, **own}

@@ -1,4 +1,4 @@
-"""<equality>: joints that close loops, and gears between joints, exact both."""
+"""<equality>: joints that close loops, and couplings of joints, both exact."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ _LEFT_OUT = "equalities that no joint or gear here can hold are left out"
 
 @dataclass
 class Equalities:
-    """What the equalities of a file come to.
+    """The equalities of a file.
 
     Attributes
     ----------
     joints : list of Joint
-        That close loops.
+        Joints that close loops.
     couplings : list of Coupling
     held : dict of str to float
-        Joints that stay at a coordinate.
+        Joints with a fixed coordinate.
     tendons : list of Tendon
-        That keep their length.
+        Tendons with a fixed length.
     stretched : dict of str to float
-        Those of them that keep what they have at the reference, and what is added to it.
+        Tendons whose length is that at the reference plus this value.
     """
 
     joints: list[Joint] = field(default_factory=list)
@@ -51,10 +51,10 @@ class Equalities:
     stretched: dict[str, float] = field(default_factory=dict)
 
     def at_reference(self, mechanism: Mechanism, reference: ArrayLike) -> Mechanism:
-        """The mechanism, with tendons that keep the length that they have at a q (nq,)."""
+        """The mechanism, with tendons fixed at their length at q (nq,)."""
         if not self.stretched:
             return mechanism
-        # Here, so that numba is imported only where it is needed.
+        # Imported here, so that numba is imported only when needed.
         from robosim.simulation.kinematics import Kinematics
 
         lengths = Kinematics(mechanism, np.array(reference, dtype=float)).tendon_lengths()
@@ -75,17 +75,17 @@ def read_equalities(
     tendons: Tendons,
     notes: Notes,
 ) -> Equalities:
-    """The equalities of a model; what cannot be held exactly is noted.
+    """The equalities of a model; those that cannot be satisfied exactly are noted.
 
     Raises
     ------
     LoadError
-        For bodies, sites, joints or tendons that do not exist, or numbers that are not ones.
+        For unknown bodies, sites, joints or tendons, or invalid numbers.
     """
     found = Equalities()
     names = {*scalars.specs, *tendons.fixed, *tendons.spatial}
     names |= {tendon.name for tendon in tendons.spatial.values()}
-    # Those that have names of their own get theirs first.
+    # Equalities with names come first.
     own = {node.name for section in root.all("equality") for node in section.children}
     for section in root.all("equality"):
         for node in section.children:
@@ -123,7 +123,7 @@ def _add_joint(joint: Joint | None, label: str, found: Equalities, notes: Notes)
 
 
 def _ends(node: Node, anchors: Anchors) -> tuple[Anchor, Anchor, bool]:
-    """The two frames that a <connect> or <weld> joins, and whether they are sites."""
+    """The two frames of a <connect> or <weld>, and whether they are sites."""
     if node.has("site1") or node.has("site2"):
         return anchors.site(node, "site1"), anchors.site(node, "site2"), True
     node.text("body1")
@@ -133,7 +133,8 @@ def _ends(node: Node, anchors: Anchors) -> tuple[Anchor, Anchor, bool]:
 def _connect(node: Node, name: str, anchors: Anchors) -> Joint | None:
     a, b, sites = _ends(node, anchors)
     if not sites:
-        # The point is given on the first body; on the second it is where the reference has it.
+        # The point is given on the first body; on the second it is at the same place at the
+        # reference.
         a = a.on(Pose(np.eye(3), node.numbers("anchor", count=3)))
         b = b.on(Pose(np.eye(3), b.world.R.T @ (a.world.p - b.world.p)))
     if b.link == 0:
@@ -146,7 +147,7 @@ def _weld(node: Node, name: str, anchors: Anchors) -> Joint | None:
     if not sites:
         pose = node.numbers("relpose", (0, 0, 0, 0, 0, 0, 0))
         if np.any(pose[3:]):
-            # The pose is where the anchor, a point of the second body, is to be.
+            # The pose is that of the anchor, a point of the second body.
             R = quaternions.rotation_matrix(quaternions.normalized(pose[3:]))
             a = a.on(Pose(R, pose[:3]))
             b = b.on(Pose(np.eye(3), node.numbers("anchor", np.zeros(3))))
@@ -159,7 +160,7 @@ def _weld(node: Node, name: str, anchors: Anchors) -> Joint | None:
 
 
 def _closing(name: str, kind: str, a: Anchor, b: Anchor, turn: NDArray[np.float64]) -> Joint | None:
-    """The joint that holds b's place to a's, turned by `turn` (3, 3); None within one link."""
+    """The joint that fixes b's frame to a's, rotated by `turn` (3, 3); None within one link."""
     if a.link == b.link:
         return None
     return Joint(
@@ -175,7 +176,7 @@ def _closing(name: str, kind: str, a: Anchor, b: Anchor, turn: NDArray[np.float6
 
 
 def _polynomial(node: Node) -> tuple[float, float, bool]:
-    """(constant, slope, whether there are no higher powers)."""
+    """(constant, slope, whether higher powers are zero)."""
     values = node.some_numbers("polycoef", (0.0, 1.0, 0.0, 0.0, 0.0), fill=True)
     return float(values[0]), float(values[1]), not np.any(values[2:])
 
@@ -203,7 +204,7 @@ def _couple_joints(
 
 
 def _hold_curve(node: Node, first: Spec, second: Spec, name: str, found: Equalities) -> None:
-    """Hold a coordinate on a polynomial of another one, both from their references."""
+    """Constrain a coordinate to a polynomial of another one, both relative to their references."""
     given = Polynomial(node.some_numbers("polycoef"))
     around = np.asarray(given(Polynomial((-second.ref, 1.0))).coef, dtype=float)
     total, a, b, c, d = np.append(around, np.zeros(4))[:5].tolist()
@@ -258,7 +259,7 @@ def _hold(
     found: Equalities,
     notes: Notes,
 ) -> None:
-    """Hold a sum of joint coordinates, times coefficients, at a value."""
+    """Constrain a sum of joint coordinates, times coefficients, to a value."""
     terms = [(joint, c) for joint, c in coefficients.items() if c != 0]
     alone = all(joint in scalars.single for joint, _ in terms)
     led = {coupling.joint for coupling in found.couplings}
@@ -275,7 +276,7 @@ def _hold(
 
 
 def single_joints(groups: Iterable[Iterable[Spec]]) -> frozenset[str]:
-    """Names of the joints that are hinges or slides on their own here, of runs of joints."""
+    """Names of joints that are single hinges or slides, among groups of joints."""
     alone = [list(run) for run in groups]
     return frozenset(
         run[0].name for run in alone if len(run) == 1 and run[0].type in ("hinge", "slide")

@@ -1,7 +1,7 @@
 """The files that make up a model: the MJCF file, what it includes, and its assets.
 
-Includes are found from the model's folder, then from that of the file that includes. A file is
-included once, so that includes can neither turn in circles nor multiply.
+Includes are searched for in the model's folder, then in that of the including file. A file is
+included at most once, so that includes can neither be cyclic nor multiply.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ INCLUDED_ROOTS = ("mujoco", "mujocoinclude")
 
 
 def stem(address: str) -> str:
-    """The name of an asset that has none: its file's, without folders and suffix."""
+    """The default name of an asset: that of its file, without folders and suffix."""
     return Path(address.replace("\\", "/")).stem
 
 
@@ -39,7 +39,7 @@ class Files:
     Attributes
     ----------
     notes : Notes
-        Of what is no XML in the files, and of which files had to be guessed.
+        Notes on invalid XML, and on files that had to be guessed.
     """
 
     def __init__(self, path: Path, allowed: Iterable[str | os.PathLike[str]] = ()) -> None:
@@ -48,15 +48,15 @@ class Files:
         self._folders = Folders(path, allowed)
 
     def find(self, address: str, node: Node, *folders: Path) -> Path:
-        """The file that an element names, in the first of some folders that has it.
+        """The file of an element's address, in the first of some folders that has it.
 
-        It may be spelt as on Windows. If there is none, one in the model's own folder whose path
-        ends so is taken, and told.
+        The address may have the form of Windows. If there is no such file, a file in the model's
+        folder whose path ends like the address is used, with a note.
 
         Raises
         ------
         LoadError
-            If there is none, or if it is not among the model's files and folders allowed.
+            If there is no such file, or if it is outside of the allowed folders.
         """
         places = [folder / spelt for spelt in spellings(address) for folder in folders]
         for place in places:
@@ -74,15 +74,15 @@ class Files:
         raise node.error(f"'{address}' does not exist (looked for {looked})")
 
     def asset(self, node: Node, folder: str, strip: bool) -> Path:
-        """The file of an asset: in a folder of the model's, or else beside the file that names it.
+        """The file of an asset: in a folder of the model, or else beside the file that names it.
 
         Parameters
         ----------
         node : Node
         folder : str
-            From the model's folder.
+            Folder relative to the model's.
         strip : bool
-            Whether the folders of the address count for nothing.
+            Whether the folders in the address are ignored.
         """
         address = node.text("file")
         if strip:
@@ -92,12 +92,12 @@ class Files:
         return self.find(address, node, *dict.fromkeys((*places, node.file.parent)))
 
     def read(self) -> Node:
-        """The root element of the model, with what it includes in its place.
+        """The root element of the model, with included elements in place of <include>.
 
         Raises
         ------
         LoadError
-            For XML that is malformed, or a file that is missing or included twice.
+            For malformed XML, or a file that is missing or included twice.
         """
         root = self._parse(self.path)
         if root.tag != "mujoco":

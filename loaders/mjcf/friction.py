@@ -1,7 +1,8 @@
-"""Friction of geoms: sliding, torsional and rolling, as far as `condim` lets them act.
+"""Friction of geoms: sliding, torsional and rolling, as `condim` enables these.
 
-MuJoCo has no friction at condim 1, only that of slip at 3, torsional friction from 4 on and rolling
-friction at 6. A <pair> may give five numbers, two of each but the torsional; the first count here.
+In MuJoCo there is no friction with condim 1, sliding friction from 3 on, torsional friction from 4
+on, and rolling friction with 6. A <pair> may have five numbers, with two for sliding and rolling,
+of which the first ones are used here.
 """
 
 from __future__ import annotations
@@ -30,16 +31,16 @@ class Friction(NamedTuple):
 
     @property
     def turns(self) -> bool:
-        """Whether turning is resisted."""
+        """Whether there is torsional or rolling friction."""
         return self.torsional > 0 or self.rolling > 0
 
     def acting(self, condim: int) -> Friction:
-        """What of it acts in contacts of so many dimensions."""
+        """The friction that is active with this condim."""
         least = (3, 4, 6)
         return Friction(*(f if condim >= n else 0.0 for f, n in zip(self, least, strict=True)))
 
     def below(self, *others: Friction) -> bool:
-        """Whether any coefficient is lower than it is in all others."""
+        """Whether any coefficient is lower than in all others."""
         return any(own < min(rest) for own, *rest in zip(self, *others, strict=True))
 
 
@@ -59,19 +60,19 @@ def geom_friction(node: Node) -> tuple[Friction, int]:
     Raises
     ------
     LoadError
-        For a negative coefficient, or a condim that is none.
+        For a negative coefficient, or an invalid condim.
     """
     numbers = node.some_numbers("friction", (1.0, 0.005, 0.0001), fill=True)
     return _checked(node, numbers.tolist()), _condim(node)
 
 
 def pair_friction(node: Node) -> Friction:
-    """What acts between the geoms of a <pair>, whose own coefficients say nothing then.
+    """The friction of a <pair>, which replaces the coefficients of its geoms.
 
     Raises
     ------
     LoadError
-        For a negative coefficient, or a condim that is none.
+        For a negative coefficient, or an invalid condim.
     """
     one, _, torsional, rolling, _ = node.some_numbers("friction", _OF_PAIRS, fill=True).tolist()
     return _checked(node, [one, torsional, rolling]).acting(_condim(node))

@@ -1,4 +1,4 @@
-"""<geom>: shape, place, mass properties, and what it touches.
+"""<geom>: shape, pose, mass properties, and collision bits.
 
 Sizes are MuJoCo's: radii and half lengths.
 """
@@ -22,7 +22,7 @@ from robosim.loaders.mjcf.orientation import Pose, from_to, pose
 
 Array = NDArray[np.float64]
 
-# kind -> how many of its sizes must be positive
+# kind -> number of sizes that must be positive
 SIZES = {
     "plane": 0,
     "hfield": 0,
@@ -45,20 +45,20 @@ class Geom:
     Attributes
     ----------
     node : Node
-        With the attributes of its default class.
+        The element with the attributes of its default class.
     kind : str
         A key of SIZES.
     place : Pose
     size : (3,) [m]
     mesh : Mesh or None
-        Of the kind "mesh".
+        For the kind "mesh".
     inertial : Inertial or None
         None without mass.
     contype, conaffinity, condim, priority, group : int
     friction : Friction
-        Its own coefficients, whatever its condim.
+        Coefficients, regardless of condim.
     surface : (6,) [m/s] and [rad/s]
-        Velocity and spin of its surface by itself, in its own frame.
+        Velocity and spin of its surface relative to the body, in its frame.
     """
 
     node: Node
@@ -77,17 +77,17 @@ class Geom:
 
     @property
     def collides(self) -> bool:
-        """Whether anything can touch it."""
+        """Whether it can collide."""
         return bool(self.contype or self.conaffinity)
 
 
 def read_geom(node: Node, frame: Pose, compiler: Compiler, meshes: Meshes) -> Geom:
-    """A geom from its element, its default class applied, in a frame of its body.
+    """A geom from its element, with default class applied, in a frame of its body.
 
     Raises
     ------
     LoadError
-        For a shape without size, a mesh that is not there, or impossible numbers.
+        For a shape without size, an unknown mesh, or invalid numbers.
     """
     kind = node.choice("type", tuple(SIZES), "sphere")
     mesh = meshes.get(node) if node.has("mesh") else None
@@ -130,7 +130,7 @@ def read_geom(node: Node, frame: Pose, compiler: Compiler, meshes: Meshes) -> Ge
 
 
 def _surface(node: Node, own: Pose, place: Pose) -> Array:
-    """The velocity of its surface that a geom has in its own frame, in that of its place."""
+    """The surface velocity of a geom, converted from its frame to that of its pose."""
     twist = node.some_numbers("surfacevel", np.zeros(6), fill=True)
     R, p = own.R.T @ place.R, own.R.T @ (place.p - own.p)
     velocity, spin = twist[:3] + np.cross(twist[3:], p), twist[3:]
@@ -138,9 +138,9 @@ def _surface(node: Node, own: Pose, place: Pose) -> Array:
 
 
 def _fitted(kind: str, mesh: Mesh, place: Pose, to_box: bool) -> tuple[Pose, Array]:
-    """Place and size of a primitive that stands for a mesh.
+    """Pose and size of a primitive that is fitted to a mesh.
 
-    It has the mesh's box of inertia, or its bounding box in the axes of inertia.
+    The primitive has the mesh's inertia box, or its bounding box in the principal axes.
     """
     volume, center, inertia = mesh.mass_properties
     moments, axes = np.linalg.eigh(inertia)
@@ -166,7 +166,7 @@ def _fitted(kind: str, mesh: Mesh, place: Pose, to_box: bool) -> tuple[Pose, Arr
 
 
 def _inertial(geom: Geom, compiler: Compiler) -> Inertial | None:
-    """Mass, centre and inertia in the body's frame, None if it has none."""
+    """Mass, centre and inertia in the body's frame, None without mass."""
     node = geom.node
     first, last = compiler.inertia_groups
     density, mass = node.number("density", _DENSITY), node.number("mass", -1.0)
@@ -204,7 +204,7 @@ def _sphere_shell(geom: Geom) -> Solid:
 def _box_shell(geom: Geom) -> Solid:
     area, moments = 0.0, np.zeros(3)
     for axis in range(3):
-        # The two faces across an axis, each a plate at the distance of half the edge.
+        # The two faces normal to an axis, each a plate at the distance of half the edge.
         half = geom.size
         others = [k for k in range(3) if k != axis]
         face = 8 * half[others[0]] * half[others[1]]
@@ -239,14 +239,14 @@ def _capsule_shell(geom: Geom) -> Solid:
 
 
 def _ellipsoid_shell(geom: Geom) -> Solid:
-    """Of the thin shell between an ellipsoid and the one that is longer by the same everywhere.
+    """Mass properties of the shell between an ellipsoid and one with slightly longer axes.
 
-    As MuJoCo has it, with Thomsen's formula for the area.
+    As in MuJoCo, with Thomsen's formula for the area.
     """
     half, p = geom.size, 1.6075
     products = half * half[[1, 2, 0]]
     area = 4 * np.pi * float(np.mean(products**p)) ** (1 / p)
-    # Derivatives of volume and moments of the solid, over 4/3 pi, by a length added to all axes.
+    # Derivatives of the solid's volume and moments, over 4/3 pi, by a length added to all axes.
     squares, around = half**2, half.sum() - half
     grown = products.sum() * (squares.sum() - squares) + 2 * float(np.prod(half)) * around
     return _about_origin(area, *(area / products.sum() * grown / 5))

@@ -1,4 +1,4 @@
-"""<hfield>: heights from an image, from a binary file, or in the file itself."""
+"""<hfield>: heights from an image, from a binary file, or in the element."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _HEADER = struct.Struct("<2i")
 
 
 class HeightFields:
-    """The height fields of a model by name; each is read when it is first asked for."""
+    """The height fields of a model by name; each is read on first use."""
 
     def __init__(self, root: Node, compiler: Compiler, files: Files) -> None:
         self._compiler, self._files = compiler, files
@@ -37,7 +37,7 @@ class HeightFields:
         Raises
         ------
         LoadError
-            If it does not exist, cannot be read, or is too large.
+            If the field does not exist, cannot be read, or is too large.
         """
         node = geom.look_up("hfield", self._nodes, "hfield")
         size = node.numbers("size", count=4)
@@ -48,7 +48,7 @@ class HeightFields:
             raise node.error(f"must have from 2 by 2 to {MOST_POINTS} points, not {rows.shape}")
         span = np.ptp(rows)
         unit = (rows - rows.min()) / span if span > 0 else np.zeros(rows.shape)
-        # The rows go along y; the heights are the file's, scaled from 0 to the third size.
+        # Rows are along y; heights of the file are scaled to the range from 0 to the third size.
         return size[2] * unit.T, size[:2]
 
     def _inline(self, node: Node) -> Array:
@@ -80,7 +80,7 @@ class HeightFields:
             with Image.open(io.BytesIO(data), formats=("PNG",)) as image:
                 if image.width * image.height > MOST_POINTS:
                     raise node.error(f"must have at most {MOST_POINTS} points")
-                # The first row of an image is at the top, which is where y is largest.
+                # The first row of an image is the top one, with the largest y.
                 return np.asarray(image.convert("L"), dtype=float)[::-1]
         except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
             raise node.error(f"'{node.text('file')}' cannot be read: {error}") from None

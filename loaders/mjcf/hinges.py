@@ -1,4 +1,4 @@
-"""Hinges that close loops. MJCF has none; files hold two points of the axis together instead."""
+"""Hinges that close loops. MJCF has none; files connect two points of the axis instead."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from robosim.description.joint import Joint
 
 Array = NDArray[np.float64]
 
-# How much farther apart, relatively, the points may be on one body than on the other.
+# Tolerance of the relative difference of the points' distances on both bodies.
 _SAME = 1e-9
 
 
 def with_hinges(loops: Sequence[Joint]) -> list[Joint]:
-    """The joints, of which two ball joints between the same bodies are the hinge that they make.
+    """The joints, with a hinge in place of two ball joints between the same bodies.
 
-    As two ball joints, one of six equations would say nothing new. The hinge has the name of the
-    first one, and lies in the middle; its angle is zero where the file has the bodies.
+    Two ball joints have six equations, one of which is redundant. The hinge has the name of the
+    first one, and is at their middle; its angle is zero in the pose of the file.
     """
     found: list[Joint] = []
     waiting: dict[tuple[str | None, str], int] = {}
@@ -38,7 +38,7 @@ def with_hinges(loops: Sequence[Joint]) -> list[Joint]:
 
 
 def _hinge(first: Joint, second: Joint) -> Joint | None:
-    """The hinge that two ball joints make; None where their points cannot both coincide."""
+    """The hinge equal to two ball joints; None if their points cannot both coincide."""
     a1, a2 = np.asarray(first.parent_position), np.asarray(second.parent_position)
     b1, b2 = np.asarray(first.child_position), np.asarray(second.child_position)
     apart_a, apart_b = float(np.linalg.norm(a2 - a1)), float(np.linalg.norm(b2 - b1))
@@ -60,7 +60,7 @@ def _hinge(first: Joint, second: Joint) -> Joint | None:
 
 
 def _turn(a: Array, b: Array) -> Array:
-    """The least rotation (3, 3) that takes the unit vector a (3,) to b."""
+    """The smallest rotation (3, 3) that maps the unit vector a (3,) to b."""
     axis = np.cross(a, b)
     sine, cosine = float(np.linalg.norm(axis)), float(a @ b)
     if sine < 1e-12:

@@ -1,4 +1,4 @@
-"""Where a model starts: its reference pose, within limits, satisfying gears, above the ground."""
+"""The home pose of a model: its reference, within limits, with couplings, above the ground."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def at_home(
 ) -> Mechanism:
     """The mechanism with its home pose, and with the notes as warnings.
 
-    A base that can is raised until nothing is below the ground; contact points that still are
-    lose their contact with it.
+    The base is raised, if possible, until nothing is below the ground. Contact points that remain
+    below lose their ground contact.
 
     Parameters
     ----------
     mechanism : Mechanism
     reference : (nq,)
-        Where the file has put the bodies.
+        The pose of the file.
     options : LoadOptions
     notes : Notes
     """
@@ -55,12 +55,12 @@ def at_home(
 
 
 def _coupled(mechanism: Mechanism, q: Array) -> Array:
-    """q with the joints that gears lead where these take them."""
+    """q with coupled joints moved to the values of their couplings."""
     starts = {
         joint.name: start
         for start, joint in zip(mechanism.q_offsets, mechanism.tree_joints, strict=False)
     }
-    # As often as there are gears, for those that are led by led ones.
+    # One pass for each coupling, for chains of couplings.
     for _ in mechanism.couplings:
         for c in mechanism.couplings:
             q[starts[c.joint]] = c.ratio * q[starts[c.source]] + c.offset
@@ -68,7 +68,7 @@ def _coupled(mechanism: Mechanism, q: Array) -> Array:
 
 
 def _upward(mechanism: Mechanism, q: Array) -> tuple[int, float] | None:
-    """(coordinate, sign) that moves the first joint's body, and all with it, straight up."""
+    """(coordinate, sign) that moves the first joint's body, and all others with it, vertically."""
     joint = mechanism.joints[0]
     axes = quaternions.rotation_matrix(np.asarray(joint.offset)) @ _slides(joint, q[: joint.nq])
     rooted = [other for other in mechanism.tree_joints if other.parent is None]
@@ -81,7 +81,7 @@ def _upward(mechanism: Mechanism, q: Array) -> tuple[int, float] | None:
 
 
 def _slides(joint: Joint, q: Array) -> Array:
-    """Where each of the coordinates q (nq,) alone moves the child without a turn, (3, n)."""
+    """Directions (3, n) in which coordinates q (nq,) move the child by pure translation."""
     if joint.own_chart is None:
         return joint.C_T
     S = joint.own_chart.columns(q)

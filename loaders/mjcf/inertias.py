@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 
 
 def read_inertials(bodies: Sequence[TreeBody], compiler: Compiler) -> list[Inertial]:
-    """The inertial of each body in its own frame; the first one, the world, has none.
+    """The inertial of each body in its frame; that of the world, the first one, is zero.
 
     Raises
     ------
@@ -63,10 +63,10 @@ def _explicit(node: Node, frame: Pose, compiler: Compiler) -> Inertial:
 
 
 def _bounded(inertial: Inertial, compiler: Compiler) -> Inertial:
-    """With the least mass and moments that the file allows, and made possible if it says so."""
+    """An inertial with the smallest mass and moments of the file, corrected if the file says so."""
     mass = max(inertial.mass, compiler.least_mass)
     moments, axes = np.linalg.eigh(inertial.inertia)
-    # An inertia that is not positive definite is for Simulation to refuse.
+    # Simulation refuses inertias that are not positive definite.
     bounded = np.maximum(moments, compiler.least_inertia) if compiler.least_inertia else moments
     if compiler.balance and bounded[0] + bounded[1] < bounded[2]:
         bounded = np.full(3, bounded.mean())

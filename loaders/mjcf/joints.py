@@ -1,9 +1,9 @@
 """MJCF joints, several on a body, to the generic joints of `robosim.joints`.
 
-The joints of a body act one after the other, the first one next to the parent. Slides across each
-other, and a hinge behind them that fits, are a joint of Table B.1; other hinges and slides are a
-chart of all of them. Where there is a ball joint among several, or where coordinates depend on each
-other, each joint of the table but the last needs a body of its own, a carrier.
+The joints of a body act in series, the first one next to the parent. Slides in orthogonal
+directions, followed by a suitable hinge, are a joint of Table B.1. Other hinges and slides are a
+chart of all of these. With a ball joint among several joints, or with dependent coordinates, each
+joint of the table except for the last one needs a body, a carrier.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Array = NDArray[np.float64]
 
 TYPES = ("free", "ball", "slide", "hinge")
 _PARALLEL = 1e-9
-# (number of slides, what follows them) -> kind
+# (number of slides, following joint) -> kind
 _KINDS = {
     (0, "hinge"): "revolute",
     (0, "ball"): "spherical",
@@ -59,16 +59,16 @@ class Spec:
     name, type : str
     axis, anchor : (3,)
     ref, rest : float
-        Its coordinate where the file has placed the body, and where its spring rests.
+        Coordinate in the pose of the file, and at rest of its spring.
     stiffness, damping, armature, friction : float
     springdamper : (2,) [s, -]
-        Time constant and damping ratio from which stiffness and damping are to be made.
+        Time constant and damping ratio, from which stiffness and damping are computed.
     lower, upper : float
-        Of a ball joint that of its angle is `upper`.
+        Limits; for a ball joint, `upper` is that of its angle.
     effort : float
-        The largest force of its actuators together [N m or N].
+        Largest force of all its actuators together [N m or N].
     effort_range : (float, float) or None
-        What the file keeps them within.
+        Range of this force in the file.
     """
 
     node: Node
@@ -90,17 +90,17 @@ class Spec:
 
     @property
     def nv(self) -> int:
-        """Its degrees of freedom."""
+        """Number of degrees of freedom."""
         return {"free": 6, "ball": 3}.get(self.type, 1)
 
 
 def read_joint(placed: PlacedJoint, compiler: Compiler, option: Option, notes: Notes) -> Spec:
-    """A joint from its element, its default class applied.
+    """A joint from its element, with default class applied.
 
     Raises
     ------
     LoadError
-        For an unknown type, a zero axis, limits the wrong way round, negative coefficients.
+        For an unknown type, a zero axis, reversed limits, or negative coefficients.
     """
     node = placed.node
     kind = node.choice("type", TYPES, "hinge")
@@ -144,7 +144,7 @@ def read_joint(placed: PlacedJoint, compiler: Compiler, option: Option, notes: N
 
 
 def read_effort_range(node: Node, compiler: Compiler) -> tuple[float, float] | None:
-    """What all actuators of a joint or tendon can do together, if that has ends."""
+    """The range of the force of all actuators of a joint or tendon together, if limited."""
     if not node.limited("actuatorfrclimited", "actuatorfrcrange", compiler.autolimits):
         return None
     lower, upper = (float(value) for value in node.numbers("actuatorfrcrange", count=2))
@@ -169,7 +169,7 @@ def _limits(
         return -np.inf, np.inf
     lower, upper = node.numbers("range", (0.0, 0.0))
     if kind == "ball":
-        # An angle of pi or more is that of the way around the other side.
+        # An angle of pi or more equals one in the opposite direction.
         if lower != 0 or upper < 0:
             raise node.error(f"'range' of a ball joint must begin at 0, not be {lower} to {upper}")
         if upper * compiler.angles.unit < LEAST_TURN:
@@ -196,7 +196,7 @@ def check_order(specs: Sequence[Spec], link: Link) -> None:
 
 
 def runs(specs: Sequence[Spec]) -> list[list[Spec]]:
-    """The joints of a body, in groups that are one joint here each."""
+    """The joints of a body, in groups that become one joint each."""
     found = _of_the_table(specs)
     if len(found) < 2 or any(spec.type not in ("hinge", "slide") for spec in specs):
         return found
@@ -206,7 +206,7 @@ def runs(specs: Sequence[Spec]) -> list[list[Spec]]:
 
 
 def _of_the_table(specs: Sequence[Spec]) -> list[list[Spec]]:
-    """The joints of a body, in groups that are one joint of Table B.1 each."""
+    """The joints of a body, in groups that become one joint of Table B.1 each."""
     found: list[list[Spec]] = []
     waiting = list(specs)
     while waiting:
@@ -224,7 +224,7 @@ def _across(run: list[Spec], spec: Spec) -> bool:
 
 
 def _fits(run: list[Spec], spec: Spec) -> bool:
-    """Whether a joint and the slides before it are one kind of joint together."""
+    """Whether a joint and the slides before it are one kind of joint."""
     if spec.type == "slide":
         return False
     if spec.type == "hinge" and len(run) == 1:
@@ -235,7 +235,7 @@ def _fits(run: list[Spec], spec: Spec) -> bool:
 
 
 def keeps_height(links: Links, specs: Sequence[Sequence[Spec]], link: int, normal: Array) -> bool:
-    """Whether no joint between the world and a link moves it along a direction of the world."""
+    """Whether no joint between the world and a link moves the link along a world direction."""
     places = links.world_places()
     while link > 0:
         for spec in specs[link]:
@@ -250,7 +250,7 @@ def keeps_height(links: Links, specs: Sequence[Sequence[Spec]], link: int, norma
 def make_joint(
     run: Sequence[Spec], parent: str | None, child: str, place: Pose, center: Array
 ) -> Joint:
-    """The joint that a run of joints is.
+    """The joint for a group of joints.
 
     Parameters
     ----------
@@ -258,8 +258,8 @@ def make_joint(
     parent : str or None
     child : str
     place : Pose
-        Of the frame of the joints' body, while they are at their reference, in the parent's axes
-        from its centre of mass.
+        Pose of the body's frame with joints at their reference, in the parent's axes from its
+        centre of mass.
     center : (3,) [m]
         The child's centre of mass in the frame of the joints' body, which has its axes.
     """
@@ -270,7 +270,7 @@ def make_joint(
 def _chain(
     groups: Sequence[Sequence[Spec]], parent: str | None, child: str, place: Pose, center: Array
 ) -> list[Joint]:
-    """Joints of the table one behind the other, as of `make_joint`, with nothing in between."""
+    """A chart of several joints of the table, as for `make_joint`."""
     found = []
     for run in groups[:-1]:
         found.append(_joint(run, parent, child, place, run[-1].anchor))
@@ -281,7 +281,7 @@ def _chain(
 def _joint(
     run: Sequence[Spec], parent: str | None, child: str, place: Pose, center: Array
 ) -> Joint:
-    """A joint of the table, as of `make_joint`."""
+    """A joint of the table, as for `make_joint`."""
     turn = run[-1] if run[-1].type != "slide" else None
     slides = [spec for spec in run if spec.type == "slide"]
     kind = _KINDS[len(slides), "" if turn is None else turn.type]
@@ -289,11 +289,11 @@ def _joint(
     if kind == "floating":
         if run[0].stiffness:
             acts |= _free_spring(run[0].stiffness, place)
-        place = Pose.identity()  # its coordinates say where the body is in the world
+        place = Pose.identity()  # its coordinates are the body's pose in the world
     anchor = center if turn is None else turn.anchor
     if kind == "floating":
         anchor = np.zeros(3)
-    # Back from the reference to where the coordinates are zero.
+    # From the reference back to zero coordinates.
     start = anchor - sum((spec.ref * spec.axis for spec in slides), np.zeros(3))
     back, axis = np.eye(3), np.array((0.0, 0.0, 1.0))
     if turn is not None and turn.type == "hinge":
@@ -326,9 +326,9 @@ def _name(run: Sequence[Spec]) -> str:
 
 
 def _free_spring(stiffness: float, place: Pose) -> dict[str, Any]:
-    """A spring that holds a free body where the file has it: its turns only from the world's axes.
+    """A spring that holds a free body in the pose of the file; rotations only from world axes.
 
-    A free rotation's spring rests at its zero, which these axes are.
+    The spring of a free rotation is at rest at zero, in world axes.
     """
     turns = stiffness if _is_upright(place) else 0.0
     return {"stiffness": [stiffness] * 3 + [turns] * 3, "rest": [*place.p, 0.0, 0.0, 0.0]}
@@ -339,12 +339,12 @@ def _is_upright(place: Pose) -> bool:
 
 
 def _per_coordinate(run: Sequence[Spec]) -> dict[str, Any]:
-    """Limits, springs, dampers, friction and rotors, for each velocity of a joint."""
+    """Limits, springs, dampers, friction and rotors for each velocity of a joint."""
     values: dict[str, list[float]] = {}
     for what in ("stiffness", "damping", "armature", "friction", "rest", "lower", "upper"):
         values[what] = [getattr(spec, what) for spec in run for _ in range(spec.nv)]
     if run[-1].type == "ball":
-        values["upper"][-3:] = [np.inf] * 3  # that of its angle is another limit
+        values["upper"][-3:] = [np.inf] * 3  # the limit of its angle is another one
     return {what: value[0] if len(value) == 1 else value for what, value in values.items()}
 
 
@@ -357,7 +357,7 @@ def make_joints(
     taken: set[str],
     notes: Notes,
 ) -> tuple[list[Body], list[Joint]]:
-    """The joints that lead to a link, and the carriers between them.
+    """The joints that lead to a link, and carriers between them.
 
     Parameters
     ----------
@@ -365,13 +365,13 @@ def make_joints(
         All joints of the link.
     link : Link
     parent : str or None
-        The parent's name, None for the world.
+        Name of the parent, None for the world.
     parent_center : (3,) [m]
-        Its centre of mass in its frame.
+        The parent's centre of mass in its frame.
     share : float
-        Of the mass and inertia of the body that a carrier carries, which it has itself.
+        Mass and inertia of a carrier, as a fraction of the carried body's.
     taken : set of str
-        Names that carriers and joints of several coordinates cannot have; theirs are added.
+        Names in use; those of new carriers and joints are added.
     notes : Notes
     """
     carriers: list[Body] = []
@@ -408,18 +408,18 @@ def _carrier(name: str, anchor: Array, carried: Inertial, share: float) -> Body:
 
 
 def has_springdamper(spec: Spec) -> bool:
-    """Whether a joint's spring and damper are made from a time constant and a damping ratio."""
+    """Whether a joint's spring and damper follow from a time constant and a damping ratio."""
     return bool(np.all(spec.springdamper > 0))
 
 
 def with_springdamper(spec: Spec, inertias: Mapping[str, float]) -> Spec:
-    """A joint with the spring and damper that it has from those, if it has them.
+    """A joint with the spring and damper from these two, if it has them.
 
     Parameters
     ----------
     spec : Spec
     inertias : mapping of joint to float
-        What it moves at the reference, its own rotor included [kg m^2 or kg].
+        Inertia at the joint in the reference pose, with its rotor [kg m^2 or kg].
     """
     if not has_springdamper(spec):
         return spec

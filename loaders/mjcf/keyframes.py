@@ -1,4 +1,4 @@
-"""<keyframe>: poses by name."""
+"""<keyframe>: named poses."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ Array = NDArray[np.float64]
 
 
 def read_keyframes(root: Node, reference: Array, specs: list[Spec]) -> dict[str, Array]:
-    """Name -> q (nq,) of every keyframe; those without a name are called after their number.
+    """Name -> q (nq,) of every keyframe; those without a name are named by their number.
 
     Parameters
     ----------
     root : Node
         The model.
     reference : (nq,)
-        The pose of a keyframe that gives none.
+        Pose of keyframes without one.
     specs : list of Spec
         All joints, in the order of q.
 
     Raises
     ------
     LoadError
-        For a wrong number of coordinates, a quaternion that is zero, or a name used twice.
+        For a wrong number of coordinates, a zero quaternion, or a duplicate name.
     """
     found: dict[str, Array] = {}
     nodes = [node for section in root.all("keyframe") for node in section.all("key")]

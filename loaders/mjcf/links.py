@@ -1,4 +1,4 @@
-"""Bodies that move as one: those without joints belong to the body that they are in."""
+"""Bodies that move as one: those without joints belong to the body around them."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ class Link:
     Attributes
     ----------
     top : TreeBody
-        The body with the joints; the link has its name and its frame.
+        The body with the joints, which gives the link its name and frame.
     parent : int
-        Index of the link that it hangs on.
+        Index of the parent link.
     place : Pose
-        Of the top body in the parent link, while the joints are at their reference.
+        Pose of the top body in the parent link, with joints at their reference.
     members : list of (index, Pose)
-        All its bodies, the topmost first, with their places in the link.
+        All bodies, the topmost first, with their poses in the link.
     inertial : Inertial
-        Of all of them, in the link's frame.
+        Inertial of all bodies, in the link's frame.
     """
 
     top: TreeBody
@@ -53,7 +53,7 @@ class Links:
     links : list of Link
     bodies : sequence of TreeBody
     of_body : list of (index, Pose)
-        Of each body: its link, and its place in that.
+        Link of each body, and its pose in the link.
     """
 
     bodies: Sequence[TreeBody]
@@ -61,17 +61,18 @@ class Links:
     of_body: list[tuple[int, Pose]]
 
     def world_places(self) -> list[Pose]:
-        """Where each link is in the world while all joints are at their reference."""
+        """Pose of each link in the world with all joints at their reference."""
         places: list[Pose] = [Pose.identity()]
         for link in self.links[1:]:
             places.append(places[link.parent] @ link.place)
         return places
 
     def carries(self, body: int, link: int) -> bool:
-        """Whether a link hangs on a body of the world, directly or by others.
+        """Whether a body of the world carries a link, directly or through others.
 
-        A link that a single joint holds to the world hangs on all that is one piece with the body
-        that it is in: a finger on the whole palm, a lift on the whole column.
+        If a single joint connects a link to the world, everything that is rigidly connected to the
+        joint's body carries the link. Examples are the whole palm for a finger, and the whole
+        column for a lift.
         """
         index = self.links[link].members[0][0]
         alone = len(self.links[link].top.joints) == 1
@@ -84,19 +85,19 @@ class Links:
         return False
 
     def _piece(self, index: int) -> int:
-        """The body of the world itself that a body is in."""
+        """The top-level body of the world that contains a body."""
         while self.bodies[index].parent > 0:
             index = self.bodies[index].parent
         return index
 
 
 def find_links(bodies: Sequence[TreeBody], own: Sequence[Inertial]) -> Links:
-    """The links of bodies whose inertials are `own`.
+    """The links of bodies with these inertials.
 
     Raises
     ------
     LoadError
-        If nothing can move, or what moves has no mass.
+        If nothing can move, or if moving bodies have no mass.
     """
     links = [Link(bodies[0], 0, Pose.identity(), [(0, Pose.identity())])]
     of_body = [(0, Pose.identity())]
@@ -135,17 +136,17 @@ def _check_mass(link: Link) -> None:
 
 
 def with_base(bodies: list[TreeBody], floating_base: bool | None) -> bool:
-    """Add or remove the free joint of the bodies in the world, as the user wants it.
+    """Add or remove the free joint of bodies in the world, as requested by the user.
 
     Returns
     -------
     bool
-        Whether that changed anything.
+        Whether anything was changed.
 
     Raises
     ------
     LoadError
-        If it is not plain which body is to float.
+        If it is ambiguous which body should float.
     """
     roots = [body for body in bodies[1:] if body.parent == 0]
     free = [body for body in roots if any(is_free(joint.node) for joint in body.joints)]
@@ -171,7 +172,7 @@ def with_base(bodies: list[TreeBody], floating_base: bool | None) -> bool:
 
 
 def is_free(node: Node) -> bool:
-    """Whether a joint's element is a free joint."""
+    """Whether the element of a joint is a free joint."""
     return node.attributes.get("type") == "free"
 
 

@@ -1,11 +1,11 @@
-"""Volume, centre and inertia of a triangle mesh, in the four ways that MJCF knows.
+"""Volume, centre and inertia of a triangle mesh, by the four methods of MJCF.
 
-exact: signed tetrahedra between the faces and a point. legacy: the same, each counted as
-positive, which overestimates shapes that are not convex. convex: exact, of the convex hull.
-shell: of the surface, the density being an area's.
+exact: signed tetrahedra between the faces and a point. legacy: the same with absolute values, which
+overestimates shapes that are not convex. convex: exact, for the convex hull. shell: for the
+surface, with a density per area.
 
-MuJoCo keeps the moments about principal axes that it finds to seven digits, and so does this, as a
-model file says what MuJoCo makes of it: up to 1e-7 of the largest moment are lost on the way.
+MuJoCo computes moments about principal axes to seven digits. The same algorithm is used here, so
+that results equal MuJoCo's; errors are up to 1e-7 of the largest moment.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from robosim.description.solids import Solid
 
 Array = NDArray[np.float64]
 WAYS = ("convex", "exact", "legacy", "shell")
-# Products of inertia below this part of the largest moment count as none.
+# Products of inertia below this part of the largest moment count as zero.
 _DIAGONAL = 1e-7
 _TURNS = 500
 
 
 def mass_properties(vertices: Array, faces: NDArray[np.int64], way: str) -> Solid:
-    """Of a mesh with vertices (n, 3) and faces (m, 3), counterclockwise seen from outside.
+    """Mass properties of a mesh: vertices (n, 3), faces (m, 3) counterclockwise from outside.
 
-    At unit density; of a shell the volume is an area.
+    The density is one; for a shell the volume is an area.
 
     Raises
     ------
@@ -50,14 +50,14 @@ def mass_properties(vertices: Array, faces: NDArray[np.int64], way: str) -> Soli
     if not parts.sum() > 0:
         raise ValueError(f"its volume is {parts.sum():.3g}, not positive: is it inside out?")
     center = parts @ (0.75 * centroids + 0.25 * middle) / parts.sum()
-    # Once more from the centre, as it is not the same for tetrahedra that all count as positive.
+    # A second pass from the centre, because absolute volumes depend on the point.
     parts = _parts(centroids - center, normals, way)
     inertia = _second_moment(corners - center, parts / 20)
     return Solid(float(parts.sum()), center, about_principal_axes(inertia))
 
 
 def _parts(arms: Array, normals: Array, way: str) -> Array:
-    """Volumes (m,) of the tetrahedra between faces and the point that the arms (m, 3) are from."""
+    """Volumes (m,) of the tetrahedra between faces and the origin of the vectors `arms` (m, 3)."""
     parts = np.einsum("ij,ij->i", arms, normals) / 3
     return np.abs(parts) if way == "legacy" else parts
 
@@ -71,9 +71,9 @@ def _second_moment(corners: Array, weights: Array) -> Array:
 
 
 def about_principal_axes(inertia: Array) -> Array:
-    """An inertia (3, 3) without what is left of its products in the axes that MuJoCo gives it.
+    """An inertia (3, 3) without the remaining products in the principal axes of MuJoCo.
 
-    Jacobi's method, the largest product first, until all are small [GolubVanLoan, 8.5].
+    By Jacobi's method, the largest product first, until all are small [GolubVanLoan, 8.5].
     """
     largest = np.abs(inertia).max()
     axes = np.eye(3)

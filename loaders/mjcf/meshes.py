@@ -1,4 +1,4 @@
-"""Mesh assets: files of all formats, MuJoCo's own among them, and vertices in the MJCF itself."""
+"""Mesh assets: files of all formats, including MuJoCo's, and vertices in the MJCF."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _HEADER = struct.Struct("<4i")
 
 @dataclass(frozen=True)
 class Mesh:
-    """A mesh asset, in the frame that geoms place.
+    """A mesh asset, in the frame of geoms.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class Mesh:
     vertices : (n, 3) [m], scale and reference frame applied; read-only
     faces : (m, 3), counterclockwise seen from outside; read-only
     way : str
-        How its mass properties are taken; see `mesh_inertia`.
+        Method for its mass properties; see `mesh_inertia`.
     """
 
     node: Node
@@ -50,7 +50,7 @@ class Mesh:
 
     @cached_property
     def mass_properties(self) -> Solid:
-        """At unit density.
+        """Mass properties at unit density.
 
         Raises
         ------
@@ -66,7 +66,7 @@ class Mesh:
 
 
 class Meshes:
-    """The mesh assets of a model by name; each is read when it is first asked for.
+    """The mesh assets of a model by name; each is read on first use.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class Meshes:
     Raises
     ------
     LoadError
-        For a name that is used twice.
+        For a duplicate name.
     """
 
     def __init__(self, root: Node, compiler: Compiler, defaults: Defaults, files: Files) -> None:
@@ -96,12 +96,12 @@ class Meshes:
                 self._nodes[name] = node
 
     def get(self, geom: Node) -> Mesh:
-        """The mesh that a geom refers to.
+        """The mesh to which a geom refers.
 
         Raises
         ------
         LoadError
-            If it does not exist, or cannot be read.
+            If the mesh does not exist, or cannot be read.
         """
         node = geom.look_up("mesh", self._nodes, "mesh")
         name = geom.text("mesh")
@@ -114,7 +114,7 @@ class Meshes:
             if node.has(attribute) or next(node.all(attribute), None) is not None:
                 raise node.error(f"a mesh made by '{attribute}' is not read; give a file")
         vertices, faces = self._file(node) if node.has("file") else _inline(node)
-        # As MuJoCo, which has vertices in single precision.
+        # As in MuJoCo, which stores vertices in single precision.
         vertices = vertices.astype(np.float32).astype(np.float64)
         q = node.numbers("refquat", quaternions.IDENTITY)
         if not np.any(q):
@@ -125,7 +125,7 @@ class Meshes:
             raise node.error(f"'scale' must not be zero, not {scale.tolist()}")
         vertices = ((vertices - node.numbers("refpos", np.zeros(3))) @ R) * scale
         if np.prod(scale) < 0:
-            faces = faces[:, ::-1]  # a mirrored mesh would be inside out
+            faces = faces[:, ::-1]  # otherwise a mirrored mesh would be inverted
         vertices.setflags(write=False)
         faces = np.ascontiguousarray(faces)
         faces.setflags(write=False)
@@ -145,7 +145,7 @@ class Meshes:
 def read_msh(data: bytes, path: Path) -> tuple[Array, Faces]:
     """Vertices (n, 3) and faces (m, 3) of MuJoCo's binary format.
 
-    It has the numbers of vertices, normals, texture coordinates and faces, then these.
+    The file contains the numbers of vertices, normals, texture coordinates and faces, then these.
 
     Raises
     ------
@@ -170,7 +170,7 @@ def read_msh(data: bytes, path: Path) -> tuple[Array, Faces]:
 
 
 def _inline(node: Node) -> tuple[Array, Faces]:
-    """Vertices and faces in the element itself; without faces, those of the convex hull."""
+    """Vertices and faces in the element; without faces, those of the convex hull."""
     vertices = node.some_numbers("vertex")
     if len(vertices) < 12 or len(vertices) % 3:
         raise node.error(

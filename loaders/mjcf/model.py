@@ -1,7 +1,7 @@
-"""MJCF to Mechanism, put together from what the other modules read.
+"""MJCF to Mechanism, composed of the results of the other modules.
 
-The frame of an MJCF body is kept; a body's own frame here has the same axes, with its origin at
-the centre of mass. Coordinates are those of MuJoCo's qpos, in the same order.
+The frame of an MJCF body is kept; a body's frame has the same axes, with its origin at the centre
+of mass. Coordinates are those of MuJoCo's qpos, in the same order.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def load_mjcf(path: Path, options: LoadOptions) -> Mechanism:
     Raises
     ------
     LoadError, ModelError
-        With file, line, element and value, for anything in the file that cannot be simulated.
+        For invalid or unsupported content; with file, line, element and value.
     """
     files = Files(path, options.package_dirs)
     try:
@@ -78,7 +78,7 @@ def load_mjcf(path: Path, options: LoadOptions) -> Mechanism:
 
 
 class _Model:
-    """A file while it is turned into a mechanism."""
+    """A file during its conversion to a mechanism."""
 
     def __init__(self, files: Files, options: LoadOptions) -> None:
         self.files, self.options, self.notes = files, options, files.notes
@@ -96,7 +96,7 @@ class _Model:
         self._read_joints()
 
     def _read_joints(self) -> None:
-        """Joints, and what acts on them: tendons, equalities, actuators."""
+        """Read joints, tendons, equalities and actuators."""
         read: dict[str, Spec] = {}
         names: list[list[str]] = []
         for link in self.links.links:
@@ -133,11 +133,11 @@ class _Model:
         self.specs = [[ready[name] for name in part] for part in names]
 
     def mechanism(self) -> Mechanism:
-        """The mechanism that the file describes."""
+        """The mechanism of the file."""
         mechanism = self._built()
         if not any(has_springdamper(spec) for specs in self.specs for spec in specs):
             return mechanism
-        # What a joint moves if all others are free, as MuJoCo has it.
+        # Inertia at a joint with all others free, as in MuJoCo.
         softness = np.diag(np.linalg.inv(inertia_at(mechanism, self._reference())))
         felt = dict(zip(mechanism.v_names, 1.0 / softness, strict=True))
         self.specs = [
@@ -150,7 +150,7 @@ class _Model:
         return self._built()
 
     def _built(self) -> Mechanism:
-        """The mechanism with the joints as they are known so far."""
+        """The mechanism with the present data of joints."""
         links = self.links.links
         centers = [np.zeros(3), *(link.inertial.center for link in links[1:])]
         scene = self._scene(centers, self.placed)
@@ -220,7 +220,7 @@ class _Model:
         return at_home(mechanism, self._reference(), self.options, self.notes)
 
     def _driven(self, joint: Joint) -> Joint:
-        """A joint with what actuators and equalities make of it."""
+        """A joint with the effects of actuators and equalities."""
         names = joint.coordinate_names or (joint.name,) * joint.nv
         joint = replace(joint, actuated=[name in self.actuation.driven for name in names])
         if joint.name in self.equalities.held:
@@ -261,7 +261,7 @@ class _Model:
         )
 
     def _frames(self, index: int, center: Array) -> tuple[Frame, ...]:
-        """The frames of a link: its bodies', the topmost first, then those of their sites."""
+        """The frames of a link: of its bodies, the topmost first, then of their sites."""
         bodies, sites = [], []
         names = {body.name for body in self.bodies}
         taken = names | {site.name for body in self.bodies for site in body.sites}
@@ -276,7 +276,7 @@ class _Model:
         return (*bodies, *sites)
 
     def _effort_ranges(self) -> dict[str, tuple[float, float]]:
-        """What the actuators of a joint can do together, where there are any."""
+        """Ranges of the force of all actuators of a joint together, if limited."""
         driven, flat = self.actuation.driven, (spec for specs in self.specs for spec in specs)
         return {s.name: s.effort_range for s in flat if s.effort_range and s.name in driven}
 
@@ -288,7 +288,7 @@ class _Model:
         return read_keyframes(self.root, self._reference(), flat)
 
     def _reference(self) -> Array:
-        """MuJoCo's qpos0: where the file has put the bodies."""
+        """MuJoCo's qpos0: the pose of the file."""
         q: list[float] = []
         for link, specs in zip(self.links.links, self.specs, strict=True):
             for spec in specs:

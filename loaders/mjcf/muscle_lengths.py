@@ -1,7 +1,7 @@
-"""Extreme lengths of an actuator, within the limits of joints and of the tendon that it pulls.
+"""Extreme lengths of an actuator, within the limits of joints and of its tendon.
 
-They are found by minimizing and maximizing the length over all coordinates from several starts. A
-free rotation is counted as a rotation vector, from where it is at the reference.
+The length is minimized and maximized over all coordinates, from several starts. A free rotation is
+represented by a rotation vector relative to the reference.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from robosim.simulation.transmission import Transmission
 
 Array = NDArray[np.float64]
 
-# What has no limits is looked at within so much of the reference [m or rad]. An extreme that lies
-# there is none.
+# Coordinates without limits are restricted to this distance from the reference [m or rad]. An
+# extreme at that distance does not count.
 _FAR = 1e3
 _AT_THE_END = 1.0
 _NEAR_STARTS, _FAR_STARTS = 6, 6
 
 
 class _Coordinates:
-    """Coordinates of a robot that vary independently of each other, (nv,), with bounds.
+    """Independent coordinates of a robot, (nv,), with bounds.
 
     Attributes
     ----------
     lows, highs : (nv,)
-        Infinite where there is no limit.
+        Bounds; infinite without a limit.
     balls : list of (slice, float)
-        Rotation vectors that may be no longer than an angle.
+        Rotation vectors, with the largest length of each.
     """
 
     def __init__(self, robot: Mechanism, q0: Array) -> None:
@@ -72,7 +72,7 @@ class _Coordinates:
         return q
 
     def derivatives(self, arms: Array, x: Array) -> Array:
-        """Derivatives by x (nv,) of what has the derivatives `arms` (nv,) by the velocities."""
+        """Derivatives by x (nv,), from derivatives `arms` (nv,) by velocities."""
         out = arms.copy()
         for joint, _, j in self._joints:
             if joint.has_quaternion:
@@ -82,7 +82,7 @@ class _Coordinates:
 
 
 def _rate_map(turn: Array) -> Array:
-    """Angular velocity (3,) in the turned axes per rate of a rotation vector (3,), (3, 3)."""
+    """(3, 3): maps rates of a rotation vector (3,) to angular velocity in the rotated axes."""
     angle = float(np.linalg.norm(turn))
     cross = np.array(((0, -turn[2], turn[1]), (turn[2], 0, -turn[0]), (-turn[1], turn[0], 0.0)))
     if angle < 1e-6:
@@ -100,7 +100,7 @@ def extremes(transmission: Transmission, actuator: Actuator, q0: Array) -> Array
     transmission : Transmission
     actuator : Actuator
     q0 : (nq,)
-        The pose that the search starts around.
+        Pose around which the search begins.
     """
     robot = transmission.robot
     around = _Coordinates(robot, q0)
@@ -124,7 +124,7 @@ def extremes(transmission: Transmission, actuator: Actuator, q0: Array) -> Array
 
 
 def _tendon_range(robot: Mechanism, actuator: Actuator) -> tuple[float, float]:
-    """What the range of the tendon leaves, if the actuator pulls at one alone."""
+    """The range of the tendon's length, if the actuator pulls one tendon only."""
     ranges = {tendon.name: (tendon.lower, tendon.upper) for tendon in robot.tendons}
     if len(actuator.gears) != 1:
         return -np.inf, np.inf
@@ -138,7 +138,7 @@ def _tendon_range(robot: Mechanism, actuator: Actuator) -> tuple[float, float]:
 def _least(
     function: Callable[[Array], tuple[float, Array]], around: _Coordinates
 ) -> tuple[float, bool]:
-    """The least value of a function with its derivatives; whether it is where nothing limits it."""
+    """The minimum of a function with derivatives; whether it is only due to artificial bounds."""
     from scipy.optimize import minimize
 
     lows = np.where(np.isfinite(around.lows), around.lows, around.zero - _FAR)

@@ -1,8 +1,8 @@
 """Muscles, and the activations of actuators.
 
-Where a file does not tell the extreme lengths of a muscle, MuJoCo pulls at it in a simulation until
-it goes no further. Here they are those that the limits of joints and of its tendon leave, which
-MuJoCo's soft limits exceed a little (see `muscle_lengths`).
+If a file does not contain the extreme lengths of a muscle, MuJoCo pulls the muscle in a simulation
+until it stops. Here they follow from the limits of joints and of the tendon, which MuJoCo's soft
+limits exceed slightly (see `muscle_lengths`).
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from robosim.simulation.transmission import Transmission
 
 Array = NDArray[np.float64]
 
-# Until the mechanism is there, which the lengths and the forces of muscles follow from.
+# Placeholder until the mechanism exists, from which lengths and forces of muscles follow.
 PENDING = Muscle(1.0, (0.0, 1.0))
-# Of <muscle>: attribute -> what it is without; in the order of gainprm, after the range.
+# Attributes of <muscle> -> default; in the order of gainprm, after the range.
 _CURVES = {"force": -1.0, "scale": 200.0, "lmin": 0.5, "lmax": 1.6, "vmax": 1.5, "fpmax": 1.3,
            "fvmax": 1.2}  # fmt: skip
 _DYNAMICS = ("none", *KINDS, "user", "dcmotor")
@@ -35,7 +35,7 @@ _DYNAMICS = ("none", *KINDS, "user", "dcmotor")
 
 @dataclass(frozen=True)
 class MuscleSpec:
-    """A muscle as a file has it.
+    """A muscle in a file.
 
     Attributes
     ----------
@@ -52,18 +52,18 @@ class MuscleSpec:
 
 
 def is_muscle(node: Node) -> bool:
-    """Whether an actuator has the force of a muscle."""
+    """Whether an actuator is a muscle."""
     kinds = (node.attributes.get("gaintype"), node.attributes.get("biastype"))
     return node.tag == "muscle" or (node.tag == "general" and "muscle" in kinds)
 
 
 def read_muscle(node: Node) -> MuscleSpec:
-    """What the element of a muscle says.
+    """The data of a muscle's element.
 
     Raises
     ------
     LoadError
-        For a general actuator that is half a muscle.
+        For a general actuator of which only gain or bias is a muscle, or with different ones.
     """
     if node.tag == "muscle":
         values = [node.number(what, default) for what, default in _CURVES.items()]
@@ -80,12 +80,12 @@ def read_muscle(node: Node) -> MuscleSpec:
 
 
 def read_activation(node: Node, compiler: Compiler, notes: Notes, name: str) -> Activation | None:
-    """What is between the control of an actuator and its force.
+    """The activation dynamics between the control of an actuator and its force.
 
     Raises
     ------
     LoadError
-        For times or a range that are none.
+        For invalid times, or an invalid range.
     """
     constants = node.some_numbers("dynprm", (1.0, 0.0, 0.0))
     kind = "none"
@@ -110,7 +110,7 @@ def read_activation(node: Node, compiler: Compiler, notes: Notes, name: str) -> 
     if np.any(constants < 0):
         raise node.error(f"times must not be negative, not {constants.tolist()}")
     ends = -np.inf, np.inf
-    # MuJoCo does not ask an integrated velocity whether the range acts.
+    # MuJoCo ignores whether the range of an integrated velocity is enabled.
     always = node.tag == "intvelocity" and node.has("actrange")
     if always or node.limited("actlimited", "actrange", compiler.autolimits):
         low, high = node.numbers("actrange", count=2)
@@ -124,12 +124,12 @@ def read_activation(node: Node, compiler: Compiler, notes: Notes, name: str) -> 
 def with_muscles(
     mechanism: Mechanism, specs: Mapping[str, MuscleSpec], reference: ArrayLike, notes: Notes
 ) -> Mechanism:
-    """The mechanism with the muscles that some of its actuators are.
+    """The mechanism with muscles for those actuators that are muscles.
 
     Raises
     ------
     LoadError
-        For numbers that no muscle has.
+        For invalid numbers.
     """
     if not specs:
         return mechanism
@@ -171,9 +171,9 @@ def inertia_at(mechanism: Mechanism, q: Array) -> Array:
     Raises
     ------
     ModelError
-        If it has no inverse, as of masses that are too far apart.
+        If it is singular, for example with very different masses.
     """
-    # Here, so that numba is imported only where it is needed.
+    # Imported here, so that numba is imported only when needed.
     from robosim.simulation.kinematics import mass_matrix
 
     M = mass_matrix(mechanism, q)

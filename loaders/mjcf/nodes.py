@@ -1,7 +1,7 @@
-"""Elements of an MJCF file, with where they stand and what their attributes hold.
+"""Elements of an MJCF file with their attributes, file and line.
 
-lxml's tree is copied into these at once, so that included, replicated and defaulted elements are
-plain values that still know their own file and line.
+lxml's tree is copied to these objects, so that included, replicated and defaulted elements are
+plain values with their original file and line.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Node:
-    """An element: its tag, attributes and children, and the file and line that it is from."""
+    """An element: tag, attributes, children, and the file and line of its origin."""
 
     tag: str
     attributes: dict[str, str] = field(default_factory=dict)
@@ -34,7 +34,7 @@ class Node:
 
     @classmethod
     def from_xml(cls, element: etree._Element, file: Path) -> Node:
-        """The same element, and all below it, without comments; depth is bounded by the parser."""
+        """The element and all below it, without comments; the parser limits the depth."""
         children = tuple(
             cls.from_xml(child, file) for child in element if isinstance(child.tag, str)
         )
@@ -43,12 +43,12 @@ class Node:
 
     @property
     def name(self) -> str:
-        """Its name, empty without one."""
+        """The name, empty without one."""
         return self.attributes.get("name", "")
 
     @property
     def label(self) -> str:
-        """What messages call it: tag and name."""
+        """Tag and name, for messages."""
         return f"{self.tag} '{self.name}'" if self.name else f"<{self.tag}>"
 
     def error(self, reason: str, alternatives: Sequence[str] = ()) -> LoadError:
@@ -62,11 +62,11 @@ class Node:
         )
 
     def all(self, *tags: str) -> Iterator[Node]:
-        """Its children of some tags, in their order."""
+        """The children with some tags, in their order."""
         return (child for child in self.children if child.tag in tags)
 
     def names(self, *tags: str) -> set[str]:
-        """Names of all elements of some tags below it, of those that have one."""
+        """Names of all elements below with some tags, except for those without a name."""
         found: set[str] = set()
         stack = list(self.children)
         while stack:
@@ -81,11 +81,11 @@ class Node:
         return replace(self, attributes=attributes)
 
     def has(self, attribute: str) -> bool:
-        """Whether the attribute is there."""
+        """Whether the attribute exists."""
         return attribute in self.attributes
 
     def text(self, attribute: str) -> str:
-        """An attribute that must be there."""
+        """A required attribute."""
         value = self.attributes.get(attribute, "").strip()
         if not value:
             raise self.error(f"attribute '{attribute}' is missing")
@@ -94,13 +94,13 @@ class Node:
     def numbers(
         self, attribute: str, default: ArrayLike | None = None, *, count: int | None = None
     ) -> Array:
-        """As many finite numbers as `count` or the default has; any number without either.
+        """Finite numbers, as many as `count` or the default has; any number without either.
 
         Raises
         ------
         LoadError
-            For another number of them, for one that is not finite, or if there is neither the
-            attribute nor a default.
+            For a wrong number of values, a value that is not finite, or a missing attribute without
+            a default.
         """
         values = self.some_numbers(attribute, default)
         wanted = count if default is None else np.size(np.asarray(default))
@@ -165,12 +165,12 @@ class Node:
         return value
 
     def flag(self, attribute: str, default: bool) -> bool:
-        """true or false."""
+        """A flag, true or false."""
         words = {"true": True, "false": False}
         return words[self.choice(attribute, tuple(words), str(default).lower())]
 
     def limited(self, attribute: str, range_attribute: str, autolimits: bool) -> bool:
-        """Whether the range of something acts: as said, or because there is one (autolimits)."""
+        """Whether a range is enabled: explicitly, or because it exists (autolimits)."""
         said = self.choice(attribute, ("true", "false", "auto"), "auto")
         if said != "auto":
             return said == "true"
@@ -184,12 +184,12 @@ class Node:
         return True
 
     def look_up(self, attribute: str, known: Mapping[str, T], what: str) -> T:
-        """What an attribute refers to by name.
+        """The object to which an attribute refers by name.
 
         Raises
         ------
         LoadError
-            If there is no such attribute, or no such thing; it lists what there is.
+            If the attribute or the object does not exist; lists the known names.
         """
         name = self.text(attribute)
         if name not in known:

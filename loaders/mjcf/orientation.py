@@ -1,4 +1,4 @@
-"""The ways in which MJCF gives an orientation: quat, axisangle, xyaxes, zaxis, euler, fromto."""
+"""Orientations in MJCF: quat, axisangle, xyaxes, zaxis, euler, fromto."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _SMALL = 1e-14
 
 @dataclass(frozen=True)
 class Angles:
-    """How the file writes angles: `unit` [rad], and the order of Euler angles' axes.
+    """Conventions of a file for angles: `unit` [rad], and the order of Euler angles' axes.
 
-    Lower case in `sequence` stands for axes that turn with the earlier angles, upper case for
-    axes that stay.
+    Lower case in `sequence` denotes axes that rotate with the earlier angles, upper case fixed
+    axes.
     """
 
     unit: float = np.pi / 180.0
@@ -30,7 +30,7 @@ class Angles:
 
 @dataclass(frozen=True)
 class Pose:
-    """A frame in another one: rotation R (3, 3) and origin p (3,) [m]."""
+    """A frame relative to another one: rotation R (3, 3) and origin p (3,) [m]."""
 
     R: Array
     p: Array
@@ -40,7 +40,7 @@ class Pose:
         return cls(np.eye(3), np.zeros(3))
 
     def __matmul__(self, other: Pose) -> Pose:
-        """This pose followed by another one that is given in it."""
+        """This pose followed by another one that is relative to it."""
         return Pose(self.R @ other.R, self.p + self.R @ other.p)
 
 
@@ -61,12 +61,12 @@ def from_to(node: Node) -> Array:
 
 
 def rotation(node: Node, angles: Angles) -> Array:
-    """The rotation (3, 3) of an element, the identity if it says nothing.
+    """The rotation (3, 3) of an element, the identity by default.
 
     Raises
     ------
     LoadError
-        For more than one way to say it, or a direction without length.
+        For more than one orientation, or a direction of zero length.
     """
     said = [attribute for attribute in ORIENTATIONS if node.has(attribute)]
     if len(said) > 1:
@@ -109,7 +109,7 @@ def _z_axis(node: Node, angles: Angles) -> Array:
 
 
 def z_to(direction: Array) -> Array:
-    """The rotation (3, 3) by the least angle that takes z to a direction (3,)."""
+    """The smallest rotation (3, 3) that maps z to a direction (3,)."""
     direction = direction / np.linalg.norm(direction)
     axis = np.cross((0.0, 0.0, 1.0), direction)
     sine = float(np.linalg.norm(axis))

@@ -1,6 +1,6 @@
-"""<replicate>: copies of what it holds, each in a frame further on, with a number to its names.
+"""<replicate>: numbered copies of its content, each in the next frame.
 
-What other sections say of something that is copied holds for every copy.
+References in other sections to a copied element count for every copy.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from robosim import quaternions
 from robosim.loaders.mjcf.nodes import Node
 from robosim.loaders.mjcf.orientation import Angles, Pose, euler
 
-# More elements than this are a mistake, or an attack.
+# More elements than this are a mistake or an attack.
 MOST_ELEMENTS = 200_000
 _SECTIONS = ("contact", "tendon", "equality", "actuator", "sensor")
-# What names itself, and what names something of a body.
+# Attributes with an element's name, and attributes that refer to elements of a body.
 _NAMED = ("body", "joint", "freejoint", "geom", "site", "frame", "camera", "light")
 _REFERENCES = frozenset(
     (
@@ -29,12 +29,12 @@ _REFERENCES = frozenset(
 
 
 class Expansion:
-    """A model without <replicate>: `root` has frames in their place.
+    """A model without <replicate>, in which `root` has frames instead.
 
     Raises
     ------
     LoadError
-        For a count that is not from 1 on, or so high that too many elements result.
+        For a count below 1, or one that results in too many elements.
     """
 
     def __init__(self, root: Node, angles: Angles) -> None:
@@ -47,7 +47,7 @@ class Expansion:
             self.root = replace(root, children=tuple(self._section(child) for child in bodies))
 
     def _expanded(self, node: Node) -> Node:
-        """The same element with the replicates below it expanded, the innermost first."""
+        """The element with all replicates below it expanded, the innermost first."""
         children: list[Node] = []
         for child in node.children:
             inner = self._expanded(child)
@@ -88,20 +88,20 @@ class Expansion:
         return replace(section, children=tuple(children))
 
     def _for_each(self, node: Node) -> list[Node]:
-        """An element once for each copy of the first thing in it that is copied."""
+        """An element for each copy of the first copied object to which it refers."""
         for inner in _descendants(node):
             for key in inner.attributes.keys() & _REFERENCES:
                 suffixes = self._suffixes.get(inner.attributes[key])
                 if suffixes is not None:
                     copies = [self._referring(node, suffix) for suffix in suffixes]
-                    # A tendon that is copied is named by others in turn.
+                    # A copied tendon is referred to by further elements.
                     if node.name:
                         self._suffixes[node.name] = suffixes
                     return [copy for first in copies for copy in self._for_each(first)]
         return [node]
 
     def _referring(self, node: Node, suffix: str) -> Node:
-        """The element that refers to the copies of one suffix."""
+        """The element that refers to the copies with one suffix."""
         attributes = {
             key: value + suffix
             if key == "name" or (key in _REFERENCES and suffix in self._suffixes.get(value, ()))
@@ -119,7 +119,7 @@ def _descendants(node: Node) -> Iterator[Node]:
 
 
 def _renamed(node: Node, suffix: str) -> Node:
-    """An element with a suffix to its name and to those of all that it holds."""
+    """An element with a suffix appended to its name and to all names below it."""
     attributes = dict(node.attributes)
     if node.tag in _NAMED and node.name:
         attributes["name"] += suffix

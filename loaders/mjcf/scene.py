@@ -1,4 +1,4 @@
-"""The geometry of links and of the world: what is seen, what collides, where the ground is."""
+"""The geometry of links and of the world: visuals, collision shapes, the ground."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from robosim.loaders.mjcf.shapes import DRAWN_GROUPS, WORLDLY, Materials, geomet
 
 Array = NDArray[np.float64]
 
-# Of an obstacle that nothing meets.
+# For an obstacle without contacts.
 _ANY_FRICTION = Friction(10.0)
 _LEVEL = 1e-9
 
@@ -36,7 +36,7 @@ class Looks:
     ----------
     visuals, collisions : list of Geometry
     grounded : list of Geometry
-        Those of the collisions that touch the ground, with the friction that they have there.
+        Collision shapes that touch the ground, with their friction there.
     """
 
     visuals: list[Geometry] = field(default_factory=list)
@@ -46,16 +46,16 @@ class Looks:
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What a scene has to know of the mechanism.
+    """Data of the mechanism that a scene needs.
 
     Attributes
     ----------
     names : sequence of str
-        Of the links.
+        Names of the links.
     centers : sequence of (3,) [m]
         The centre of mass of each link, in its frame.
     carries : callable
-        (body, link) -> whether a body of the world holds a link, directly or by others.
+        (body, link) -> whether a body of the world carries a link, directly or through others.
     keeps_height : callable
         (link, normal (3,)) -> whether no joint moves a link along a direction of the world.
     default_ground : bool
@@ -70,12 +70,12 @@ class Surroundings:
 
 
 class Scene:
-    """Everything that can be seen and touched.
+    """All geometry that is drawn or collides.
 
     Parameters
     ----------
     placed : sequence of PlacedGeom
-        All geoms, those of the world among them.
+        All geoms, including those of the world.
     around : Surroundings
     rules : Rules
     materials : Materials
@@ -86,11 +86,11 @@ class Scene:
     ----------
     looks : dict of link to Looks
     obstacles : list
-        Of the world, but for the plane z = 0.
+        Obstacles of the world, except for the plane z = 0.
     pairs : list of pairs of names
-        Links that touch.
+        Links that collide.
     excluded : list of pairs of names
-        Links, or a link and an obstacle, that never touch.
+        Links, or a link and an obstacle, that never collide.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class Scene:
         floors: Sequence[PlacedGeom],
         obstacles: Sequence[PlacedGeom],
     ) -> None:
-        """The geometry of all links, with the friction that it has on what it touches."""
+        """Collect the geometry of all links, with its friction on the ground and on obstacles."""
         drawn = [p for p in placed if p.geom.group < DRAWN_GROUPS] or placed
         seen, solid = set(map(id, drawn)), set(map(id, self._moving))
         for p in placed:
@@ -158,9 +158,9 @@ class Scene:
         return replace(shape, **self._of_surface(p, friction))
 
     def _of_surface(self, p: PlacedGeom, friction: Friction) -> dict[str, Any]:
-        """Friction of a geom's surface, and how that moves by itself, as geometry has it.
+        """Friction and surface velocity of a geom's surface, as fields of a geometry.
 
-        In a file in which nothing resists turning, shapes leave that to others.
+        If a file has no torsional and rolling friction, shapes have None for these coefficients.
         """
         return {
             "friction": friction.sliding,
@@ -171,10 +171,10 @@ class Scene:
         }
 
     def _friction(self, p: PlacedGeom, obstacle: PlacedGeom) -> Friction | None:
-        """The friction of a moving geom on one of the world, None if they do not touch.
+        """The friction of a moving geom on one of the world, None if they do not collide.
 
-        What carries a link cannot be touched by it, as neighbours overlap in model files. What
-        cannot move towards or away from a plane is held there by its joints.
+        A link does not collide with the bodies that carry it, as neighbours overlap in model files.
+        A link whose joints keep its height over a plane does not collide with the plane.
         """
         if obstacle.body > 0 and self._around.carries(obstacle.body, p.link):
             return None
@@ -187,7 +187,7 @@ class Scene:
         return any(self._friction(p, obstacle) is not None for p in self._moving)
 
     def _ground_friction(self, p: PlacedGeom, floors: Iterable[PlacedGeom]) -> Friction | None:
-        """The friction of a geom on the plane z = 0, None if it does not touch that."""
+        """The friction of a geom on the plane z = 0, None if it does not collide with it."""
         if self._default_ground and p.geom.collides:
             return own_friction(p.geom)
         return _highest([self._friction(p, floor) for floor in floors])
@@ -195,11 +195,11 @@ class Scene:
     def _obstacles(
         self, obstacles: Sequence[PlacedGeom]
     ) -> tuple[list[AnyShape], list[tuple[str, str]]]:
-        """The obstacles, with names of their own, and the links that never touch each."""
+        """The obstacles with unique names, and the links that never collide with each."""
         shapes: list[AnyShape] = []
         apart: list[tuple[str, str]] = []
         taken = set(self._around.names)
-        # Those without a name have that of their body, if no other one has that.
+        # Obstacles without a name have that of their body, if it is unique.
         own = {p.geom.node.name for p in obstacles}
         for p in obstacles:
             name = free_name(p.name, taken if p.geom.node.name else taken | own)
@@ -211,7 +211,7 @@ class Scene:
             for q in self._moving:
                 wanted = met[id(q)]
                 meets.setdefault(q.link, []).append(wanted is not None)
-                # Of both shapes the lower coefficient counts.
+                # The lower coefficient of both shapes counts.
                 if wanted is not None and wanted.below(friction, self._frictions[id(q)]):
                     self._notes.add(
                         "friction is that of shapes, and so higher on some than the file says",
@@ -231,7 +231,7 @@ class Scene:
     def _obstacle(self, p: PlacedGeom, friction: Friction) -> AnyShape:
         surface = self._of_surface(p, friction)
         if p.geom.kind == "plane":
-            # Half-spaces have no axes of their own.
+            # Half-spaces have no axes.
             for what in ("surface_velocity", "surface_spin"):
                 surface[what] = p.place.R @ surface[what]
             return HalfSpace(p.place.R[:, 2], p.place.p, name=p.name, **surface)
@@ -248,7 +248,7 @@ class Scene:
         return self._geometry(p, friction)
 
     def _apart(self) -> list[tuple[str, str]]:
-        """Pairs of links with collision geometry of which no geoms may touch."""
+        """Pairs of links with collision geometry of which no geoms collide."""
         of_link: dict[int, list[PlacedGeom]] = {}
         for p in self._moving:
             of_link.setdefault(p.link, []).append(p)
@@ -263,18 +263,18 @@ class Scene:
 
 
 def _highest(several: Iterable[Friction | None]) -> Friction | None:
-    """The highest of each coefficient where geoms touch, None if they never do."""
+    """The highest of each coefficient of colliding geoms, None if there are none."""
     found = [friction for friction in several if friction is not None]
     return highest(found) if found else None
 
 
 def _is_ground(p: PlacedGeom) -> bool:
-    """Whether a geom is the plane z = 0, and at rest."""
+    """Whether a geom is the plane z = 0, without surface velocity."""
     level = abs(p.place.R[2, 2] - 1) < _LEVEL and abs(p.place.p[2]) < _LEVEL
     return p.geom.kind == "plane" and level and not np.any(p.geom.surface)
 
 
 def ground_contacts(body: Body, looks: Looks) -> tuple[ContactPoint, ...]:
-    """The contact points of a body's geometry that touches the ground."""
+    """The contact points of a body's geometry that collides with the ground."""
     friction = {shape.name: shape.friction for shape in looks.grounded}
     return contacts_of([replace(body, collisions=tuple(looks.grounded))], friction)

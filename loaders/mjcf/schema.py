@@ -1,8 +1,7 @@
-"""What MJCF has, element by element, and what becomes of it here.
+"""The elements and attributes of MJCF, and their treatment here.
 
-An attribute is read, or means nothing here (how something looks, how MuJoCo's solver is tuned, how
-files are stored), or acts in MuJoCo and not here. What is in none of these lists MJCF has not.
-[MuJoCo's XML reference, versions 2.0 to 4.0]
+An attribute is read, or has no meaning here (appearance, MuJoCo's solver, storage), or acts in
+MuJoCo only. Other attributes are not part of MJCF. [MuJoCo's XML reference, versions 2.0 to 4.0]
 """
 
 from __future__ import annotations
@@ -11,14 +10,14 @@ from typing import NamedTuple
 
 
 class Element(NamedTuple):
-    """The attributes of an element, and what it can hold.
+    """The attributes of an element, and its possible children.
 
     Attributes
     ----------
     read, quiet, acting : frozenset of str
-        Attributes that are read, that mean nothing here, that act in MuJoCo alone.
+        Attributes that are read, that have no meaning here, and that act in MuJoCo only.
     children : frozenset of str
-        Tags of elements that are looked into or told of elsewhere.
+        Tags of children that are read, or noted elsewhere.
     """
 
     read: frozenset[str]
@@ -42,7 +41,7 @@ _ACTUATOR = (
     "joint jointinparent tendon site refsite body cranksite slidersite gear ctrlrange ctrllimited "
     "forcerange forcelimited armature damping dyntype"
 )
-# Of activations and muscles, and what is told of as a whole with their kinds.
+# Attributes of activations and muscles, and of elements that are noted as a whole.
 _ACTIVATION = (
     "timeconst tausmooth actearly actlimited actrange dynprm lengthrange range force scale lmin "
     "lmax vmax fpmax fvmax"
@@ -54,7 +53,7 @@ _ACTUATORS_ALONE = (
     "motorconst resistance inductance nominal saturation thermal cogging lugre controller"
 )
 
-# What nothing looks into: all that it holds is about looks or storage, or is told of as a whole.
+# Elements that are not searched: they concern appearance or storage, or are noted as a whole.
 _UNSEEN = (
     "visual statistic size custom camera light texture material skin model plugin lengthrange "
     "composite flexcomp attach extension deformable sensor flex flexstrain flexvert"
@@ -74,7 +73,7 @@ _KINDS = (
 )
 _EQUALITY = _element("active body1 body2 site1 site2 anchor relpose", f"{_SOLVER} torquescale")
 
-# tag, or tag of what holds it / tag -> what it can be.
+# tag, or tag of the parent / tag -> element.
 ELEMENTS: dict[str, Element] = {
     "mujoco": _element(
         "model",
@@ -135,7 +134,7 @@ ELEMENTS: dict[str, Element] = {
     "geom": _element(
         f"{_PLACE} type size fromto mesh hfield fitscale density mass shellinertia contype "
         "conaffinity condim priority friction material rgba adhesion surfacevel",
-        # How fluids act on a shape says nothing without a fluid, and fluids are told of.
+        # Fluid coefficients of a shape have no effect without a fluid, and fluids are noted.
         f"{_SOLVER} castshadow fluidshape fluidcoef",
         children="plugin",
     ),

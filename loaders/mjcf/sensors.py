@@ -1,4 +1,4 @@
-"""<sensor>: what to read by name, as far as a simulation here has the quantity."""
+"""<sensor>: named readings, if the simulation has the quantity."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from robosim.loaders.mjcf.tendons import Tendons
 _OBJECTS = ("body", "xbody", "geom", "site", "camera")
 _VOLUMES = ("sphere", "capsule", "ellipsoid", "cylinder", "box")
 _ABOUT_AXES = ("framequat", "framexaxis", "frameyaxis", "framezaxis")
-# Attributes of sensors of the kinds that are read.
+# Attributes of the kinds of sensors that are read.
 _READ = frozenset(
     ("name", "class", "joint", "tendon", "actuator", "site", "body", "objtype", "objname",
      "reftype", "refname", "cutoff", "noise", "user", "delay", "interval", "nsample", "interp",
@@ -36,16 +36,16 @@ _NO_AXES = "sensors of cameras, and of the axes of inertias and of meshes, are l
 
 @dataclass(frozen=True)
 class Sensed:
-    """What sensors can be about, as the other sections have it.
+    """Objects to which sensors refer, from the other sections.
 
     Attributes
     ----------
     anchors, scalars, tendons, actuation, links
     inertials : sequence of Inertial
-        Of each body of the file, in its own frame.
+        Inertial of each body of the file, in its frame.
     geoms : sequence of PlacedGeom
     joints : sequence of Joint
-        Of the mechanism.
+        Joints of the mechanism.
     """
 
     anchors: Anchors
@@ -64,7 +64,7 @@ def read_sensors(root: Node, sensed: Sensed, notes: Notes) -> tuple[Sensor, ...]
     Raises
     ------
     LoadError
-        For a name that is used twice, or something that does not exist.
+        For a duplicate name, or a reference to an unknown name.
     """
     reader = _Reader(root, sensed)
     found: dict[str, Sensor] = {}
@@ -91,7 +91,7 @@ def read_sensors(root: Node, sensed: Sensed, notes: Notes) -> tuple[Sensor, ...]
 
 
 class _Reader:
-    """Finds what a sensor is about: fields of Sensor, or why it is left out."""
+    """Finds the object of a sensor: fields of Sensor, or the reason for its omission."""
 
     def __init__(self, root: Node, sensed: Sensed) -> None:
         self._sensed = sensed
@@ -100,7 +100,7 @@ class _Reader:
         self._geoms = {p.geom.node.name: p for p in sensed.geoms if p.geom.node.name}
 
     def about(self, node: Node) -> dict[str, Any] | str:
-        """What a sensor of a known kind is about."""
+        """The fields of a sensor of a known kind."""
         kind = node.tag
         if kind == "clock":
             return {}
@@ -148,7 +148,7 @@ class _Reader:
             return _NOT_THERE
         if kind != "actuatorfrc":
             return {"of": gears}
-        # From the torque of the joint, if that can only be of this actuator.
+        # Torque of the joint, if only this actuator contributes to it.
         ((joint, gear),) = gears.items() if len(gears) == 1 else (("", 0.0),)
         alone = sum(joint in a.gears for a in actuators) == 1
         return {"of": {joint: 1 / gear}} if alone and gear != 0 else _NOT_THERE
@@ -159,7 +159,7 @@ class _Reader:
         return below if isinstance(below, str) else {"bodies": below}
 
     def _below(self, body: str) -> tuple[str, ...] | str:
-        """Names of the bodies of a subtree here."""
+        """Names of the bodies of a subtree."""
         links = self._sensed.links.links
         top = self._sensed.anchors.bodies[body].link
         if body != links[top].top.name or top == 0:
@@ -182,7 +182,7 @@ class _Reader:
         return {"place": place.as_place(), "reference": reference.as_place()}
 
     def _anchor(self, node: Node, role: str, *, with_axes: bool) -> Anchor | None:
-        """What `objtype` or `reftype` and the name say; None if it is not known here."""
+        """The frame of `objtype` or `reftype` and the name; None if it is not supported."""
         kind, name = node.choice(f"{role}type", _OBJECTS, ""), f"{role}name"
         anchors = self._sensed.anchors
         if kind == "site":
@@ -204,7 +204,7 @@ class _Reader:
         return None
 
     def _zone(self, node: Node) -> Zone:
-        """The volume of the site of a sensor."""
+        """The volume of a sensor's site."""
         name = node.text("site")
         sites: Mapping[str, Node] = {
             site.name: site.node for body in self._sensed.links.bodies for site in body.sites

@@ -19,9 +19,9 @@ Array = NDArray[np.float64]
 Colour = tuple[float, float, float, float]
 
 GREY: Colour = (0.5, 0.5, 0.5, 1.0)
-# MuJoCo draws the groups below this unless it is told otherwise.
+# MuJoCo draws groups below this by default.
 DRAWN_GROUPS = 3
-# Shapes that only the world has, as obstacles of their own kinds.
+# Shapes of the world only, which are obstacles of their own kinds.
 WORLDLY = ("plane", "hfield")
 _ROUND = 24  # points around an ellipsoid
 
@@ -29,7 +29,7 @@ _ROUND = 24  # points around an ellipsoid
 class Materials:
     """The colours of materials by name.
 
-    A material with a texture that the file makes of two colours has their mean.
+    A material with a texture of two colours has their mean.
     """
 
     def __init__(self, root: Node, defaults: Defaults) -> None:
@@ -42,7 +42,7 @@ class Materials:
         }
 
     def colour(self, geom: Node) -> Colour:
-        """The colour of a geom: its own, else its material's."""
+        """The colour of a geom, or else of its material."""
         if geom.has("rgba") or not geom.has("material"):
             return _clipped(geom.numbers("rgba", GREY))
         material = geom.look_up("material", self._materials, "material")
@@ -62,7 +62,7 @@ def _clipped(rgba: Array) -> Colour:
 
 
 def geometry(geom: Geom, name: str, place: Pose, colour: Colour, notes: Notes) -> Geometry:
-    """A geom that is not `WORLDLY` as geometry, at a place in body axes from the centre of mass."""
+    """A geom that is not `WORLDLY` as geometry, at a pose in body axes from the centre of mass."""
     common: dict[str, Any] = {
         "position": place.p,
         "quaternion": quaternions.from_matrix(place.R),
@@ -90,7 +90,7 @@ def geometry(geom: Geom, name: str, place: Pose, colour: Colour, notes: Notes) -
 
 
 def _ellipsoid(size: Array) -> tuple[Array, NDArray[np.int64]]:
-    """Vertices and faces of an ellipsoid with half axes (3,), on rings around z."""
+    """Vertices and faces of an ellipsoid with half axes (3,), in rings around z."""
     n, rings = _ROUND, _ROUND // 2
     angles = 2 * np.pi * np.arange(n) / n
     heights = np.pi * np.arange(1, rings) / rings

@@ -1,7 +1,7 @@
-"""<tendon>: fixed ones, which add up joint coordinates, and spatial ones over sites and geoms.
+"""<tendon>: fixed ones, which are sums of joint coordinates, and spatial ones by sites and geoms.
 
-What acts along a fixed tendon of a single joint becomes that joint's, and one that is only a spring
-straight between two sites a `PointSpring`; all others are tendons here.
+Forces along a fixed tendon of a single joint become the joint's. A tendon that is only a straight
+spring between two sites becomes a `PointSpring`. All others are tendons here.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from robosim.loaders.mjcf.nodes import Node
 
 Array = NDArray[np.float64]
 
-# What acts -> the flags that switch it off.
+# Forces -> the flags that disable these.
 _ACTING = {
     "stiffness": ("spring", "passive"),
     "damping": ("damper", "passive"),
@@ -43,7 +43,7 @@ class FixedTendon:
     coefficients: Mapping[str, float]
 
     def length(self, specs: Mapping[str, Spec]) -> float:
-        """Its value while all joints are at their reference."""
+        """The length with all joints at their reference."""
         return sum(c * specs[name].ref for name, c in self.coefficients.items())
 
 
@@ -55,22 +55,22 @@ class Tendons:
     root : Node
         The model.
     compiler, option, defaults
-        How to read it.
+        Settings for reading it.
     anchors : Anchors
     scalars : Scalars
     placed : sequence of PlacedGeom
-        What they can wrap around.
+        Geoms around which tendons can wrap.
 
     Attributes
     ----------
     fixed : dict of str to FixedTendon
     spatial : dict of str to Tendon
     links : dict of str to set of int
-        Of each spatial one, the links that it runs over; 0 is the world.
+        Links of the path of each spatial tendon; 0 is the world.
     efforts : dict of str to (float, float)
-        What all actuators of a tendon can do together, if that has ends.
+        Range of the force of all actuators of a tendon together, if limited.
     specs : dict of str to Spec
-        The joints, those with springs, dampers and limits by tendons of a single joint.
+        The joints, with springs, dampers and limits of their single-joint tendons.
     """
 
     def __init__(
@@ -91,11 +91,11 @@ class Tendons:
         self.links: dict[str, set[int]] = {}
         self.efforts: dict[str, tuple[float, float]] = {}
         self.specs = dict(scalars.specs)
-        self._sums: dict[str, Tendon] = {}  # fixed ones that act over several joints
-        self._springs: dict[str, PointSpring] = {}  # what spatial ones are if nothing else asks
-        self._unstretched: set[str] = set()  # whose springs are at rest at the reference
+        self._sums: dict[str, Tendon] = {}  # fixed tendons with forces on several joints
+        self._springs: dict[str, PointSpring] = {}  # for spatial tendons without other uses
+        self._unstretched: set[str] = set()  # springs at rest at the reference
         named = {node.name for section in root.all("tendon") for node in section.children}
-        # What tendons are called whose names are those of joints.
+        # Names of tendons that equal names of joints are changed.
         self._apart = named | set(scalars.specs)
         for section in root.all("tendon"):
             for node in section.children:
@@ -115,7 +115,7 @@ class Tendons:
                     raise node.error("is no kind of tendon", ("fixed", "spatial"))
 
     def elements(self, used: Collection[str]) -> tuple[list[PointSpring], list[Tendon]]:
-        """Springs and tendons that act, or are `used` by actuators and sensors."""
+        """Springs and tendons with forces, or that are `used` by actuators and sensors."""
         springs = {name: s for name, s in self._springs.items() if name not in used}
         tendons = list(self._sums.values())
         tendons += [
@@ -126,11 +126,11 @@ class Tendons:
         return list(springs.values()), tendons
 
     def at_rest(self, mechanism: Mechanism, reference: ArrayLike) -> Mechanism:
-        """The mechanism, with springs that the file has at rest where those of the joints are."""
+        """The mechanism with springs of tendons at rest where those of joints are."""
         asked = {t.name for t in mechanism.tendons if not t.is_fixed} & self._unstretched
         if not asked:
             return mechanism
-        # Here, so that numba is imported only where it is needed.
+        # Imported here, so that numba is imported only when needed.
         from robosim.simulation.kinematics import Kinematics
 
         q = np.array(reference, dtype=float)
@@ -164,7 +164,7 @@ class Tendons:
         return lower, upper
 
     def _rest(self, node: Node, name: str) -> Array:
-        """Between which lengths a spring is slack; zero for what follows from the joints'."""
+        """The lengths between which a spring is slack; zero if they follow from the joints'."""
         rest = node.some_numbers("springlength", -1.0)
         rest = np.broadcast_to(rest, (2,)) if len(rest) < 2 else rest[:2]
         if np.all(rest == -1):
@@ -217,7 +217,7 @@ class Tendons:
             self._add_to_joint(joint, coefficient, tendon)
 
     def _add_to_joint(self, joint: str, coefficient: float, tendon: Tendon) -> None:
-        """Let a joint have what acts along a tendon of it alone."""
+        """Add the forces along a tendon of a single joint to the joint."""
         spec = self.specs[joint]
         square = coefficient**2
         rest = float(np.asarray(tendon.rest_length)[0]) / coefficient
@@ -259,7 +259,7 @@ class Tendons:
             self._straight(tendon, *ends)
 
     def _straight(self, tendon: Tendon, a: Anchor, b: Anchor) -> None:
-        """Note a spring that a tendon between two sites can be."""
+        """Record a tendon between two sites that can be a spring."""
         rest = np.asarray(tendon.rest_length)
         if tendon.name in self._unstretched:
             if any(spec.rest != spec.ref for spec in self._scalars.specs.values()):

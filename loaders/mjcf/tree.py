@@ -1,4 +1,4 @@
-"""The tree of bodies, with frames taken into what they hold.
+"""The tree of bodies, with frames merged into their content.
 
 Bodies are visited depth first, as MuJoCo numbers them.
 """
@@ -27,7 +27,7 @@ NOT_READ = {
 
 @dataclass(frozen=True)
 class PlacedJoint:
-    """A joint's element, its default class applied, and the frame of its body that it is in."""
+    """A joint's element, with default class applied, and its frame in the body."""
 
     node: Node
     name: str
@@ -51,13 +51,13 @@ class TreeBody:
     ----------
     node : Node
     name : str
-        That of the file, or one made of its number.
+        Name in the file, or one from its number.
     parent : int
-        Index of the body that it is in; the world, which has itself, is number 0.
+        Index of its parent; the world has index 0, and is its own parent.
     place : Pose
-        In its parent, while all joints are at their reference.
+        Pose in its parent with all joints at their reference.
     inertial : (Node, Pose) or None
-        Its <inertial>, and the frame that this is in.
+        The <inertial> element, and its frame.
     """
 
     node: Node
@@ -76,7 +76,7 @@ class Tree:
     Raises
     ------
     LoadError
-        For names that are used twice, and for what cannot be read.
+        For duplicate names, and for invalid elements.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Tree:
         self._compiler, self._defaults = compiler, defaults
         self._meshes, self._notes = meshes, notes
         self._taken: dict[str, set[str]] = {}
-        # Those of the file; what is made up comes after all of them.
+        # Names of the file first; generated names follow.
         self._named = {
             "body": {WORLD, *root.names("body")},
             "joint": root.names("joint", "freejoint"),
@@ -95,7 +95,7 @@ class Tree:
             self._fill(0, world, Pose.identity(), world.attributes.get("childclass"))
 
     def _fill(self, index: int, node: Node, frame: Pose, childclass: str | None) -> None:
-        """Add what an element holds to a body, in a frame of that body."""
+        """Add the content of an element to a body, in a frame of that body."""
         if childclass is not None:
             self._defaults.check(childclass, node)
         for child in node.children:
@@ -139,7 +139,7 @@ class Tree:
         if index == 0:
             raise child.error("the world cannot have joints")
         if child.tag == "freejoint":
-            # It takes nothing from default classes.
+            # Default classes do not apply to it.
             node = replace(child, tag="joint", attributes={**child.attributes, "type": "free"})
         else:
             node = self._defaults.resolve(child, childclass)

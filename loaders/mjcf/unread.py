@@ -1,7 +1,7 @@
-"""What stands in a file and is not read, and acts in MuJoCo or may have been meant to: it is told.
+"""Elements of a file that are not read, but act in MuJoCo or may be intended to; these are noted.
 
-Looks (visual, statistic, cameras, lights), sizes, custom data and the parameters of MuJoCo's
-solver (solref, solimp, margin, gap, integrator) say nothing that could be missed.
+Not noted are elements without an effect here: appearance (visual, statistic, cameras, lights),
+sizes, custom data, and parameters of MuJoCo's solver (solref, solimp, margin, gap, integrator).
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from robosim.loaders.mjcf.nodes import Node
 from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.mjcf.schema import ELEMENTS, UNSEEN
 
-# section -> what to say
+# section -> note
 _LEFT_OUT = {
     "extension": "plugins are left out",
     "deformable": "deformable bodies and skins are left out",
 }
-# tag -> attribute -> what to say if it is not zero
+# tag -> attribute -> note if it is not zero
 _ACTING = {
     "body": {
         "gravcomp": "gravity compensation is left out",
@@ -31,19 +31,19 @@ _ACTING = {
         "adhesion": "adhesion is left out",
     },
 }
-# Values that leave things as they would be without the attribute.
+# Values that equal a missing attribute.
 _NOTHING = ("", "false", "auto", "none", "enable", "-1")
-# Flags that do nothing unless they are enabled.
+# Flags without effect unless they are enabled.
 _OFF = ("override",)
 
 
 def note_unread(root: Node, notes: Notes) -> None:
-    """Note what of a model is not read.
+    """Note the elements of a model that are not read.
 
     Raises
     ------
     LoadError
-        For a section that MJCF does not have.
+        For an unknown section.
     """
     for section in root.children:
         if section.tag in _LEFT_OUT:
@@ -63,7 +63,7 @@ def note_unread(root: Node, notes: Notes) -> None:
 
 
 def _look_into(node: Node, above: str, notes: Notes, counts: dict[str, Counter[str]]) -> None:
-    """Count, under a sentence for each kind, what is not read of an element and all below it."""
+    """Count unread attributes and elements, here and below, by note."""
     known = ELEMENTS.get(f"{above}/{node.tag}") or ELEMENTS[node.tag]
     for attribute in node.attributes:
         if attribute in _ACTING.get(node.tag, {}):
@@ -86,7 +86,7 @@ def _look_into(node: Node, above: str, notes: Notes, counts: dict[str, Counter[s
 
 
 def _acts(node: Node, attribute: str) -> bool:
-    """Whether a value differs from what there is without the attribute."""
+    """Whether a value differs from that of a missing attribute."""
     value = node.attributes[attribute].strip()
     if attribute in _OFF:
         return value == "enable"

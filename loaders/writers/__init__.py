@@ -33,7 +33,7 @@ def save(mechanism: Mechanism, path: str | os.PathLike[str]) -> tuple[str, ...]:
     Returns
     -------
     tuple of str
-        Elements that the format cannot express and that are lost, a sentence each.
+        A sentence for each kind of element that the format cannot express.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def save(mechanism: Mechanism, path: str | os.PathLike[str]) -> tuple[str, ...]:
 
 
 def _refuse_charts(mechanism: Mechanism) -> None:
-    """Raise a SaveError for a chart that closes a loop, or is not made of hinges and slides."""
+    """Raise a SaveError for a chart in a loop, or with other parts than hinges and slides."""
     for joint in mechanism.joints:
         closes = joint in mechanism.loop_joints
         if joint.own_chart is not None and (closes or not is_of_hinges_and_slides(joint)):
@@ -81,7 +81,7 @@ def _refuse_charts(mechanism: Mechanism) -> None:
 
 
 def _write(root: etree._Element, file: Path) -> None:
-    """Write a file, as a whole or not at all."""
+    """Write a file, completely or not at all."""
     etree.indent(root)
     data = etree.tostring(root, xml_declaration=True, encoding="utf-8")
     scratch = file.with_name(f".{file.name}.{os.getpid()}.tmp")
@@ -96,7 +96,7 @@ def _write(root: etree._Element, file: Path) -> None:
 def convert(
     source: str | os.PathLike[str], path: str | os.PathLike[str], **options: Any
 ) -> tuple[str, ...]:
-    """Load a robot as `robosim.load` does, with these options, and write it to a file: `save`."""
+    """Load a robot as `robosim.load` with these options, and `save` it to a file."""
     from robosim.loaders.sources import load
 
     return save(load(source, **options), path)

@@ -20,7 +20,7 @@ class MeshFiles:
         self._names: dict[tuple[int, int], str] = {}
 
     def name(self, shape: Geometry) -> str:
-        """The address of a mesh, relative to the model file, for which it will be written."""
+        """The address of a mesh, relative to the model file; the mesh is written by `write`."""
         same = id(shape.vertices), id(shape.faces)
         if same not in self._names:
             content = disk_cache.digest("obj", shape.vertices, shape.faces)  # type: ignore[arg-type]
@@ -32,7 +32,7 @@ class MeshFiles:
         return f"{self._folder.name}/{self._names[same]}"
 
     def write(self) -> None:
-        """Write all meshes that were named.
+        """Write all meshes with an address.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Mechanisms in the order in which a file has their bodies."""
+"""Mechanisms with bodies in the order of a file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from robosim.description.stance import Stance
 
 
 def in_file_order(mechanism: Mechanism) -> Mechanism:
-    """The mechanism with its tree depth first, as files nest bodies; poses follow."""
+    """The mechanism with its tree depth first, as files nest bodies; poses are reordered."""
     order = depth_first(mechanism.tree_joints)
     if order == list(mechanism.tree_joints):
         return mechanism

@@ -1,4 +1,4 @@
-"""What both writers need: numbers as text, what got lost, what a mechanism says about contacts."""
+"""Common parts of all writers: numbers as text, lost elements, contacts of a mechanism."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from robosim.loaders.placement import fixed_to_world
 
 Array = NDArray[np.float64]
 
-# A contact point without a radius becomes a sphere of this one [m].
+# [m], radius of the sphere for a contact point without a radius
 POINT_RADIUS = 1e-6
 _SAME = 1e-9
 
 
 class Lost:
-    """What a file cannot hold, gathered by kind."""
+    """Elements that a file cannot represent, by kind."""
 
     def __init__(self) -> None:
         self._names: dict[str, dict[str, None]] = {}
 
     def add(self, what: str, name: str = "") -> None:
-        """Note that the file does not have `what` of the element `name`."""
+        """Record that the file does not have `what` of the element `name`."""
         self._names.setdefault(what, {})[name] = None
 
     def sentences(self) -> tuple[str, ...]:
-        """A sentence for each kind, with the names that it holds for."""
+        """A sentence for each kind, with the names of elements."""
         return tuple(
             f"{what}: {', '.join(names)}" if any(names) else what
             for what, names in self._names.items()
@@ -44,7 +44,7 @@ class Lost:
 
 
 def text(values: ArrayLike) -> str:
-    """Numbers as a file has them: the shortest text that gives the same numbers again."""
+    """Numbers as text: the shortest text that is read as the same numbers."""
     return " ".join(repr(float(value) + 0.0) for value in np.ravel(values))
 
 
@@ -54,16 +54,16 @@ def child(parent: etree._Element, tag: str, **attributes: str) -> etree._Element
 
 
 def rpy(R: Array) -> Array:
-    """Roll, pitch and yaw [rad] of a rotation (3, 3), about fixed axes, to rounding everywhere."""
+    """Roll, pitch and yaw [rad] of a rotation (3, 3), about fixed axes, accurate to rounding."""
     yaw = np.arctan2(R[1, 0], R[0, 0])
-    # Where the pitch is a quarter turn any yaw will do, if the rest is told without it.
+    # For a pitch of a quarter turn any yaw is possible, if roll is computed without it.
     rest = quaternions.rotation_matrix(quaternions.from_axis_angle((0, 0, 1), -yaw)) @ R
     pitch = np.arctan2(-rest[2, 0], rest[0, 0])
     return np.array((np.arctan2(-rest[1, 2], rest[1, 1]), pitch, yaw))
 
 
 def is_identity(position: ArrayLike, quaternion: ArrayLike) -> bool:
-    """Whether a pose is none."""
+    """Whether a pose is the identity."""
     turned = np.abs(np.asarray(quaternion)[1:]).max() > _SAME
     return not turned and np.abs(np.asarray(position)).max() <= _SAME
 
@@ -74,7 +74,7 @@ def bounds(joint: Joint) -> Array:
 
 
 def named_poses(mechanism: Mechanism) -> dict[str, Array]:
-    """The configurations of a mechanism, and the pose to start from as "home" if it is not zero."""
+    """The configurations of a mechanism, and home as "home" if it is not zero."""
     poses = {name: np.asarray(q) for name, q in mechanism.configurations.items()}
     home = np.asarray(mechanism.home)
     if not np.array_equal(home, mechanism.neutral()):
@@ -83,9 +83,10 @@ def named_poses(mechanism: Mechanism) -> dict[str, Array]:
 
 
 def extra_contacts(mechanism: Mechanism, lost: Lost) -> list[ContactPoint]:
-    """Contact points that collision geometry does not give when the file is read.
+    """Contact points that the collision geometry does not have when the file is read.
 
-    What it gives in addition is noted as lost, as files do not say which shapes touch the ground.
+    Additional points of the collision geometry are recorded as lost, because files do not specify
+    which shapes touch the ground.
     """
     given: list[ContactPoint] = []
     still = fixed_to_world(mechanism.bodies, mechanism.tree_joints)
@@ -125,7 +126,7 @@ def frictions(mechanism: Mechanism, lost: Lost) -> dict[str, float]:
 
 
 def _note_surfaces(mechanism: Mechanism, lost: Lost) -> None:
-    """Note friction against turning, bounces, and surfaces that move by themselves."""
+    """Record torsional and rolling friction, restitution, and moving surfaces."""
     shapes = [(s.name or body.name, s) for body in mechanism.bodies for s in body.collisions]
     points = [(link_of(contact), contact) for contact in mechanism.contacts]
     obstacles = [(obstacle_name(obstacle), obstacle) for obstacle in mechanism.obstacles]
@@ -140,17 +141,17 @@ def _note_surfaces(mechanism: Mechanism, lost: Lost) -> None:
 
 
 def frame_of(body: Body, name: str) -> Frame:
-    """The frame of a body that something by this name belongs to: its own, or the first one."""
+    """The frame of a body for an element with this name: that of the name, or the first one."""
     return next((frame for frame in body.frames[1:] if frame.name == name), body.frames[0])
 
 
 def link_in(body: Body, name: str) -> str:
-    """The link of a file that a shape or contact of that name goes to: its own, or the body's."""
+    """The link for a shape or contact of that name: the link of that name, or the body's."""
     return name if any(frame.name == name for frame in body.frames) else body.name
 
 
 def note_joint(joint: Joint, lost: Lost, mjcf: bool = False) -> None:
-    """Note what no model file has of a joint, or what MJCF files have not."""
+    """Record properties of a joint that model files, or MJCF files, do not have."""
     held = bool(np.any(np.asarray(joint.lower) == np.asarray(joint.upper)))
     if joint.motion is not None and not (mjcf and held):
         lost.add("motions given as functions of time, and joints held by equal limits", joint.name)
@@ -165,7 +166,7 @@ def note_joint(joint: Joint, lost: Lost, mjcf: bool = False) -> None:
 
 
 def note_rest(mechanism: Mechanism, lost: Lost, kept: Iterable[str] = ()) -> None:
-    """Note what is about the whole mechanism and not in `kept`."""
+    """Record properties of the whole mechanism that are not in `kept`."""
     there = {
         "obstacles": bool(mechanism.obstacles),
         "pairs of bodies that touch": bool(mechanism.contact_pairs),

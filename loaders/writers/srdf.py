@@ -1,4 +1,4 @@
-"""What an SRDF file beside a URDF has of a mechanism: poses, joints without actuators, pairs."""
+"""The SRDF file beside a URDF: poses, joints without actuators, excluded pairs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from robosim.loaders.writers.parts import (
 
 
 def srdf(mechanism: Mechanism) -> etree._Element | None:
-    """The <robot> element of an SRDF file; None if there would be nothing in it."""
+    """The <robot> element of an SRDF file; None if it would be empty."""
     root = etree.Element("robot", name=mechanism.name)
     for name, q in named_poses(mechanism).items():
         state = child(root, "group_state", name=name, group="all")
@@ -34,7 +34,7 @@ def srdf(mechanism: Mechanism) -> etree._Element | None:
             child(root, "passive_joint", name=joint.name)
     links = _solid_links(mechanism) if mechanism.excluded_pairs else {}
     for a, b in mechanism.excluded_pairs:
-        # One of the two may be an obstacle, which the format has not.
+        # One of the two may be an obstacle, which the format does not have.
         for link1 in links.get(a, ()):
             for link2 in links.get(b, ()):
                 child(root, "disable_collisions", link1=link1, link2=link2, reason="Never")
@@ -42,7 +42,7 @@ def srdf(mechanism: Mechanism) -> etree._Element | None:
 
 
 def _solid_links(mechanism: Mechanism) -> dict[str, list[str]]:
-    """The links of the written file that can touch something, of each body."""
+    """The links of the written file that have collision shapes, for each body."""
     names = {body.name: [shape.name for shape in body.collisions] for body in mechanism.bodies}
     for contact in extra_contacts(mechanism, Lost()):
         names[contact.body].append(link_of(contact))
@@ -53,10 +53,10 @@ def _solid_links(mechanism: Mechanism) -> dict[str, list[str]]:
 
 
 def _values(mechanism: Mechanism, q: Array) -> Iterator[tuple[str, Array]]:
-    """(joint, its numbers), quaternions as (x, y, z, w)."""
+    """(joint, its values), quaternions as (x, y, z, w)."""
     for start, joint in zip(mechanism.q_offsets, mechanism.tree_joints, strict=False):
         values = q[start : start + joint.nq]
-        if joint.directions is not None:  # which the format has not either
+        if joint.directions is not None:  # not available in the format
             m = joint.C_T.shape[1]
             along = selection(joint.kind, joint.axis).C_T.T @ joint.C_T @ values[:m]
             values = np.concatenate((along, values[m:]))

@@ -1,4 +1,4 @@
-"""The URDF of a mechanism as text, for what has no folder of its own, such as a log."""
+"""The URDF of a mechanism as text, for files without a folder, such as logs."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from robosim.loaders.writers.urdf import urdf
 
 
 def urdf_text(mechanism: Mechanism, beside: Path) -> str:
-    """The URDF file that a mechanism came from, where it has all of its links; or one written anew.
+    """The URDF file from which a mechanism was loaded, if it has all of its links; or a new one.
 
     Parameters
     ----------
     mechanism : Mechanism
     beside : Path
-        A file; meshes that are nowhere yet go into the folder ``<stem>_meshes`` beside it.
+        A file; new meshes are written to the folder ``<stem>_meshes`` beside it.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def urdf_text(mechanism: Mechanism, beside: Path) -> str:
 
 
 def _source(mechanism: Mechanism) -> str | None:
-    """The text of the URDF file that a mechanism came from, if all links are in it."""
+    """The text of the mechanism's URDF file, if it contains all links."""
     if mechanism.source is None or Path(mechanism.source).suffix.lower() != ".urdf":
         return None
     path = Path(mechanism.source)
@@ -53,7 +53,7 @@ def _source(mechanism: Mechanism) -> str | None:
         data = safe_xml.read_bytes(path, largest=safe_xml.LARGEST_MODEL)
         root = safe_xml.parse_model(data, path, [])
     except (OSError, RobosimError):
-        return None  # not there any more
+        return None  # no longer exists
     links = {link.get("name") for link in root.iter("link")}
     ours = {frame.name for body in mechanism.bodies for frame in body.frames}
     return data.decode("utf-8", errors="replace") if ours <= links else None

@@ -1,7 +1,7 @@
-"""Mechanisms to URDF, with the elements that other tools have added for what URDF lacks.
+"""Mechanisms to URDF, with extensions of other tools for properties that URDF lacks.
 
-A URDF link has its frame where its joint is. Loops are <loop_joint> as Drake and
-RigidBodyDynamics.jl have them, springs between points are Drake's, those of joints Gazebo's, rotors
+The frame of a URDF link is at its joint. Loops are <loop_joint>, as in Drake and
+RigidBodyDynamics.jl. Springs between points are Drake's, springs of joints Gazebo's, and rotors
 Drake's transmissions.
 """
 
@@ -58,7 +58,7 @@ def urdf(mechanism: Mechanism, meshes: MeshFiles, lost: Lost) -> etree._Element:
     Raises
     ------
     SaveError
-        For a joint that URDF does not have.
+        For a joint that URDF does not support.
     """
     return _Writer(mechanism, meshes, lost).robot
 
@@ -67,12 +67,13 @@ class _Writer:
     def __init__(self, mechanism: Mechanism, meshes: MeshFiles, lost: Lost) -> None:
         self.mechanism, self.meshes, self.lost = mechanism, meshes, lost
         self.robot = etree.Element("robot", name=mechanism.name, nsmap={"drake": _DRAKE})
-        # Where each link's frame is in its body, from the centre of mass; the world's is its own.
+        # Frames of links in their bodies, from the centre of mass; the world's frame is the
+        # identity.
         self.origins: dict[str | None, Array] = {
             joint.child: np.asarray(joint.child_position) for joint in mechanism.tree_joints
         }
         self.origins[None] = np.zeros(3)
-        # A body that is fixed to the world and called so, as such bodies are that were read.
+        # A body named "world" that is fixed to the world, as in files that were read.
         self.ground: str | None = None
         self.world = self._world_link()
         self.extra = extra_contacts(mechanism, lost)
@@ -93,9 +94,9 @@ class _Writer:
         note_rest(mechanism, lost, ("excluded pairs",))
 
     def _world_link(self) -> str | None:
-        """The name of the link that stands for the world; None where a floating root does without.
+        """The name of the link for the world; None for a floating root without such a link.
 
-        Written with all frames and shapes that are fixed to the world.
+        The link is written with all frames and shapes that are fixed to the world.
         """
         roots = [joint for joint in self.mechanism.tree_joints if joint.parent is None]
         root = roots[0]
@@ -133,7 +134,7 @@ class _Writer:
         return name
 
     def _couplings(self) -> dict[str, Coupling]:
-        """Joint -> the coupling by which it follows another one in the file."""
+        """Joint -> the coupling that <mimic> represents."""
         tree = {joint.name for joint in self.mechanism.tree_joints}
         found: dict[str, Coupling] = {}
         for coupling in self.mechanism.couplings:
@@ -146,7 +147,7 @@ class _Writer:
         return found
 
     def _limits(self, couplings: Iterable[Coupling]) -> dict[str, Array]:
-        """Joint -> limits (2, nv), which hold for those that follow it: <mimic> has none."""
+        """Joint -> limits (2, nv), with those of coupled joints, as <mimic> has none."""
         joints = self.mechanism.tree_joints
         found = limits(joints, tuple(couplings))
         for joint in joints:
@@ -179,7 +180,7 @@ class _Writer:
 
     def _body(self, body: Body) -> None:
         origin = self.origins[body.name]
-        if body.name == self.ground:  # the root of the file, which would float if it had a mass
+        if body.name == self.ground:  # the file's root, which would float if it had a mass
             link = next(self.robot.iterchildren("link"))
             frames = {frame.name for frame in self.mechanism.world_frames}
             frames |= {frame.name for _, frame in self.mechanism.frames()}
@@ -210,7 +211,7 @@ class _Writer:
     def _attach(
         self, links: dict[str, etree._Element], body: Body, name: str, tag: str, shape: Geometry
     ) -> None:
-        """Put a shape into the link of that name, or else the body's own."""
+        """Add a shape to the link of that name, or else to the body's link."""
         link = link_in(body, name)
         if link != body.name:
             frame = frame_of(body, link)
@@ -220,7 +221,7 @@ class _Writer:
             self._shape(links[body.name], tag, shape, np.eye(3), self.origins[body.name])
 
     def _shape(self, link: etree._Element, tag: str, shape: Geometry, R: Array, p: Array) -> None:
-        """A shape of a body in a link with the frame (R, p) in that body."""
+        """Write a shape of a body in a link with the frame (R, p) in that body."""
         element = child(link, tag)
         R_s = quaternions.rotation_matrix(np.asarray(shape.quaternion))
         self._origin(element, R.T @ (np.asarray(shape.position) - p), R.T @ R_s)
@@ -293,12 +294,12 @@ class _Writer:
             return
         if kind == "planar" and np.any(np.isfinite(bounds(joint))):
             self.lost.add("limits of planar joints", joint.name)
-        # The format's readers want all four of them.
+        # Readers of the format require all four attributes.
         told = {name: text(np.clip(value, -UNLIMITED, UNLIMITED)) for name, value in values.items()}
         child(element, "limit", **told)
 
     def _acts(self, element: etree._Element, joint: Joint) -> None:
-        """Damping, friction, spring and rotor."""
+        """Write damping, friction, spring and rotor."""
         values = {}
         for what in ("damping", "friction", "stiffness", "rest", "armature"):
             each = joint.per_coordinate(what)

@@ -44,7 +44,7 @@ from robosim.validation import count, read_only
 
 Array = NDArray[np.float64]
 
-KEPT = 256  # models of other robots that are kept; making one takes 5 ms
+KEPT = 256  # models of recent robots; making one takes 5 ms
 
 
 class BatchSimulation:
@@ -89,7 +89,7 @@ class BatchSimulation:
         self.n = len(robots)
         first = Simulation(robots[0], timestep, gravity, **options)
         self.robot, self._origin = first.robot, first
-        # The states of all simulations share arrays, so that all q and v are read at once.
+        # The states of all simulations share arrays, so that all q and v are read in one operation.
         parts: list[Any] = [
             None if array is None else apart(self.n, array) for array in first.parts.state
         ]
@@ -107,7 +107,7 @@ class BatchSimulation:
         self._stepping = Stepping(self.robot, self._sims, self._states, self.threads, *now)
         self._memory = KeptRuns(self._sims)
         self._named: dict[str, Controls] = {}
-        self._models: dict[int, tuple[Mechanism, Model]] = {}  # of robots that have been given
+        self._models: dict[int, tuple[Mechanism, Model]] = {}  # by the id of a robot
         self._linearizers: dict[Any, Any] = {}
 
     @property
@@ -268,7 +268,7 @@ class BatchSimulation:
         """The model of a robot for state i; models of recent robots are kept."""
         kept = self._models.pop(id(robot), None)
         model = model_of(robot, self._sims[i], i) if kept is None else kept[1]
-        self._models[id(robot)] = robot, model  # the last one is the newest
+        self._models[id(robot)] = robot, model  # most recent last
         if len(self._models) > KEPT:
             del self._models[next(iter(self._models))]
         return model
@@ -398,7 +398,7 @@ class BatchSimulation:
         if forces is not None:
             memory.torques[:, :, self.robot.actuated] = forces
         memory.controllers[:], memory.starts[:, 0] = control.address, begin
-        self._controls = control  # whose code has to stay in memory
+        self._controls = control  # keeps compiled code in memory
         if memory.motions.shape[2]:
             for sim, out in zip(self._sims, memory.motions, strict=True):
                 out[:] = sim.motions_ahead(steps)

@@ -32,7 +32,7 @@ class Beside:
     """
 
     def __init__(self, robots: Sequence[Mechanism], options: dict[str, Any]) -> None:
-        # Those of the first group, which are the same object where all robots are.
+        # The robots of the first group, which are the same object if all robots are.
         job = list(robots[:WIDTH]), options
         self._process: subprocess.Popen[bytes] | None = start_beside(COMPILE, job)
 
@@ -50,7 +50,7 @@ def lanes_now(
     sims: Sequence[Simulation],
     options: dict[str, Any],
 ) -> tuple[bool, Beside | None]:
-    """Whether a batch is stepped in lanes at first, and the process that it waits for, or None.
+    """Whether a batch begins in lanes, and the process that compiles kernels for lanes, or None.
 
     Raises
     ------

@@ -28,12 +28,12 @@ from robosim.validation import Array, read_only
 
 
 class Plan(NamedTuple):
-    """How the states are stepped, valid until states are moved by other means."""
+    """How the states are stepped; valid until states are changed by other means."""
 
     lanes: bool  # whether states may be grouped
     groups: list[Group]
-    addresses: NDArray[np.int64]  # (groups,) handles with which the next steps are taken
-    resident: NDArray[np.int64]  # (groups,) handles for states that are in lanes already
+    addresses: NDArray[np.int64]  # (groups,) handles for the next steps
+    resident: NDArray[np.int64]  # (groups,) handles for states that are already in lanes
     parts: NDArray[np.int64]  # (groups, WIDTH) addresses of the states' own memory
     alone: slice  # states that are in no group
     run_states: Runner  # steps single states
@@ -144,7 +144,7 @@ class Bound:
             stepping.count(i)
 
     def _ready(self) -> Plan:
-        """The plan, renewed for states that have been moved by other means since."""
+        """The plan, renewed for states that were changed by other means since the last call."""
         stepping = self._stepping
         stepping.look()
         if stepping.bound is not self:
@@ -172,7 +172,7 @@ class Bound:
         return plan
 
     def _still(self, plan: Plan, touched: list[int]) -> bool:
-        """Whether a plan can be kept, as the memory of the touched states is the same."""
+        """Whether a plan remains valid, as the memory of the touched states is the same."""
         sims, kind = self._stepping.sims, self._stepping.sims[0].engine.handle.kind
         if not self._usual or plan.lanes != self._stepping.lanes:
             return False
@@ -195,14 +195,14 @@ class Bound:
         grouped = (
             stepping.grouped(every, np.zeros_like(every)) if stepping.lanes and self._usual else {}
         )
-        # Groups from the first on, so that the rest is one after the other.
+        # Only the first groups without a gap, so that the other states form one slice.
         numbers = list(grouped)
         whole = len(numbers) if numbers == list(range(len(numbers))) else 0
         groups = [grouped[g] for g in range(whole)]
         alone = slice(whole * WIDTH, stepping.n)
         self._showing.plan(groups)
         handle, run = engines[0].handle, self._memory.handles[0]
-        # Groups whose models are one and those whose models differ are of different kinds.
+        # Groups with one model, and groups with differing models, are of different kinds.
         kinds = [group.kind for group in groups]
         begins = [g for g in range(whole) if g == 0 or kinds[g] != kinds[g - 1]]
         takes = [
@@ -223,7 +223,7 @@ class Bound:
         )
 
     def _advance(self, plan: Plan, steps: int) -> None:
-        """Take and count the steps of all states."""
+        """Take and count the time steps of all states."""
         stepping, memory, done = self._stepping, self._memory, self.done
         if not self._usual:
             self._take_the_long_way(steps)
@@ -242,7 +242,7 @@ class Bound:
         try:
             stepping.do(jobs)
         except BaseException:
-            # After an interrupt too, all states are where their times say.
+            # Also after an interrupt, all states have to agree with their times.
             stepping.ahead += done
             stepping.settle()
             raise
@@ -255,7 +255,7 @@ class Bound:
             self._go_on(plan, run_states, steps)
 
     def _shares(self, whole: slice) -> list[slice]:
-        """Parts of a slice for the threads."""
+        """Parts of a slice, one for each thread."""
         total = whole.stop - whole.start
         threads = min(self._stepping.threads, total)
         if threads < 2:
@@ -264,13 +264,13 @@ class Bound:
         return [slice(*pair) for pair in pairwise(ends)]
 
     def _take_the_long_way(self, steps: int) -> None:
-        """Take the steps if some states have another solver than the others."""
+        """Take the time steps if not all states have the same solver."""
         stepping = self._stepping
         stepping.settle()
         stepping.run(self._memory, steps, self.done)
 
     def _go_on(self, plan: Plan, run_states: Any, steps: int) -> None:
-        """Take the steps that failed in lanes, or that another solver has to try."""
+        """Repeat steps that failed in lanes, or that need another solver."""
         stepping, memory, done = self._stepping, self._memory, self.done
         for g, group in enumerate(plan.groups):
             share = slice(g * WIDTH, (g + 1) * WIDTH)

@@ -42,7 +42,7 @@ class Controls(NamedTuple):
     ) -> tuple[Array | None, Array | None]:
         """Targets and velocities (n, steps, nu) of states that begin at these times (n,) [s].
 
-        Either of the two is None if it is constant.
+        Targets or velocities are None if they are constant.
         """
         if not self.moving:
             return None, None
@@ -62,7 +62,7 @@ class Controls(NamedTuple):
 def _stacked(
     found: Sequence[Array | None], which: NDArray[np.int64], control: Controls, what: str
 ) -> Array | None:
-    """Targets or velocities (n, steps, nu): functions of time, or the constants of the gains."""
+    """Targets or velocities (n, steps, nu) from functions of time, or else from the gains."""
     rows = [one for one in found if one is not None]
     if not rows:
         return None

@@ -1,4 +1,4 @@
-"""Groups of states of a batch that are stepped together, in the lanes of vector registers."""
+"""Groups of states of a batch, which are stepped in the lanes of vector registers."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class Group(Together):
     def __init__(self, robot: Mechanism, parts: Sequence[Parts], like: Group | None = None) -> None:
         first = parts[0]
         self.memories = [one.memory for one in parts]
-        # Whether the linear system of each state is older than what its lane has.
+        # Whether the linear system of each state is older than that of its lane.
         self.behind = np.zeros(WIDTH, dtype=bool)
         self.alike = all(one.model is first.model for one in parts)
         model = first.model if self.alike else widen([one.model for one in parts], lanes)
-        # What each state brings along follows when they take steps.
+        # Mutable data of the states; these are copied when the states take steps.
         wide = Moved(*(widen([one], lanes) for one in moved_of(first)))
         work = widen([make_workspace(robot, first.model)], lanes)
         work = work._replace(slots=widen([make_slots(one.model) for one in parts], lanes))
@@ -47,10 +47,11 @@ class Group(Together):
         together = make_parts(model, wide, work, first.options, states, layouts, lanes)
         same = like is not None and like.alike == self.alike
         super().__init__(together, lanes, like if same else None)
-        # Whether the states are in the lanes alone, but for their coordinates and velocities. So
-        # they stay until somebody asks for more, as to enter and leave costs seven steps.
+        # Whether only the lanes have the present states, except for coordinates and velocities.
+        # States stay there until other values are needed, as copying both ways costs as much as
+        # seven steps.
         self.is_ahead = False
-        # The same lanes, which states enter no more and do not leave either.
+        # The same lanes, without copying states in and out.
         self.resident = Handle(together._replace(carried=together.carried[:, :0].copy()))
         self._left = Handle(Left(together.carried))
 
@@ -66,21 +67,21 @@ class Group(Together):
 
     @property
     def entrance(self) -> Handle:
-        """Without what is in the lanes already."""
+        """The handle for the next steps, without copying states that are in the lanes already."""
         return self.resident if self.is_ahead else self.handle
 
     def moves(self) -> None:
         self.behind[:] = True
 
     def change(self, k: int, parts: Parts) -> None:
-        """Take over the numbers of the model of state k, in a group whose models may differ."""
+        """Copy the numbers of state k's model, in a group whose models may differ."""
         lanes_of = self.handle.values
         put_in_lane(parts.model, lanes_of.model, k)
         put_in_lane((make_slots(parts.model),), (lanes_of.work.slots,), k)
         lanes_of.memory.system.valid[:] = 0
 
     def begins(self, k: int) -> None:
-        """State k is about to be put somewhere else in its lane, as at a start."""
+        """Prepare the lane of state k for a new start."""
         self.handle.values.memory.system.valid[:] = 0
         self.behind[k], self.rest = False, FIRST_REST
 
@@ -92,10 +93,10 @@ class Group(Together):
             self.behind[:] = False
 
     def catch_up(self, k: int, anew: bool) -> None:
-        """Bring the linear system of simulation k to where its lane is, unless it is set anew."""
+        """Copy the linear system of lane k to its simulation, unless the state is set anew."""
         self.settle()
         if self.behind[k] and not anew:
             narrow(self.handle.values.memory.system, self.memories[k].system, k)
         self.behind[k] = False
         if anew:
-            self.rest = FIRST_REST  # as of a new one
+            self.rest = FIRST_REST  # as in a new group

@@ -34,9 +34,9 @@ from robosim.simulation import readings, sensors
 from robosim.simulation.channel_reader import READERS, ChannelReader
 from robosim.validation import Array, read_only
 
-SHOWN = 13  # words of a body that are shown: x, q, v, omega
-ALL = 31  # and those up to the velocities over the interval
-APART = (CONTACT, JOINT_WRENCH, *sensors.BY_STATE)  # what is read of one state after the other
+SHOWN = 13  # words of a body that are read: x, q, v, omega
+ALL = 31  # words up to the velocities over the interval
+APART = (CONTACT, JOINT_WRENCH, *sensors.BY_STATE)  # read state by state
 
 
 class BodyViews(NamedTuple):
@@ -57,7 +57,7 @@ class BodyViews(NamedTuple):
 
 
 class Rows:
-    """All states at once, in the form that sensors and frames use; see `sensors.Readable`."""
+    """All states at once, in the form that sensors and frames read; see `sensors.Readable`."""
 
     def __init__(self, stepping: Stepping, intervals: Array) -> None:
         states, robot = stepping.states, stepping.robot
@@ -71,7 +71,7 @@ class Rows:
 
     @cached_property
     def turns(self) -> Array:
-        """(n, nb, 3, 3), body to world."""
+        """Rotation matrices (n, nb, 3, 3), body to world."""
         return rotation_matrix(self.state.q)
 
     @property
@@ -83,7 +83,7 @@ class Rows:
         return self._stepping.time
 
     def accelerations(self) -> Array:
-        """(n, nb, 6), as `Simulation.accelerations`."""
+        """Accelerations (n, nb, 6), as `Simulation.accelerations`."""
         return self._accelerations
 
     @cached_property
@@ -110,7 +110,7 @@ class Points:
         self.forces = np.zeros((*shape, 3))
 
     def fields(self, guesses: Any, some: slice) -> list[NDArray[np.void]]:
-        """What the lanes of some states leave, of their guesses."""
+        """Fields to be copied from the lanes of some states: impulses of their contact points."""
         every = [
             (guesses.contacts, "gamma", self._gamma[some], 1),
             (guesses.active, "", self._active[some], 1),
@@ -123,14 +123,14 @@ class Points:
         ]
 
     def take(self, i: int, guesses: Any) -> None:
-        """What a state that is alone has."""
+        """Copy the impulses of a single state."""
         whole, facets = self._beta.shape[1:]
         self._gamma[i] = guesses.contacts["gamma"][:whole]
         self._beta[i] = guesses.contacts["beta"][:whole, :facets]
         self._active[i] = guesses.active[:whole]
 
     def find_forces(self, intervals: Array) -> None:
-        """The means over intervals (n,) [s]."""
+        """Mean forces over intervals (n,) [s]."""
         facets = self._model.facets
         slip = self._beta if facets is None else self._beta @ facets
         impulses = np.concatenate((slip, self._gamma[:, :, None]), axis=-1)
@@ -138,7 +138,7 @@ class Points:
         np.take(impulses, self._slots, axis=1, out=self.forces, mode="clip")
 
     def on_link(self, link: str) -> Array:
-        """(n, 3) [N], world, of all points of a link."""
+        """Forces (n, 3) [N], world, summed over the points of a link."""
         chosen = [k for k, name in enumerate(self._links) if name == link]
         return np.asarray(self.forces[:, chosen].sum(axis=1))
 
@@ -178,7 +178,7 @@ class Showing:
         ends = np.cumsum(widths, dtype=np.int64)
         self._columns = [slice(end - width, end) for end, width in zip(ends, widths, strict=True)]
         self.readings: Mapping[str, Array] = {
-            # One number, as `Simulation.sensor` has it, is no array of one.
+            # A single number per state gives (n,), as `Simulation.sensor` returns a float for it.
             f"{one.kind}:{one.name}": _shown(
                 self._read[:, part.start if len(one.columns) == 1 else part]
             )
@@ -188,7 +188,7 @@ class Showing:
             robot.sensor(channel.name).kind if channel.kind == SENSOR else channel.kind
             for channel in self._channels
         ]
-        # Of contact points alone, forces are in the guesses; those of shapes come and go.
+        # Forces of contact points are among the guesses; contacts of shapes are found in each step.
         self._has_shapes = stepping.sims[0].parts.model.collision is not None
         by_link = CONTACT in self._kinds and not self._has_shapes
         self._points = Points(stepping) if contacts or by_link else None
@@ -201,7 +201,7 @@ class Showing:
         self._of_groups: list[Handle] = []
 
     def _ways(self) -> tuple[list[int], list[int]]:
-        """The channels that are read of all states at once, and those of one after the other."""
+        """Indices of channels that are read for all states at once, and of the other ones."""
         robot, robots = self._stepping.robot, {id(s.robot): s.robot for s in self._stepping.sims}
         one = len(robots) == 1
         alike = one or all(
@@ -218,7 +218,7 @@ class Showing:
         return together, [k for k in range(len(self._channels)) if k not in together]
 
     def plan(self, groups: Sequence[Group]) -> None:
-        """Find out what these groups leave after each call."""
+        """Determine which fields these groups copy after each call."""
         asked = set(self._kinds) - set(APART)
         words = SHOWN if self.bodies is not None or asked else 0
         words = ALL if asked & set(sensors.ACCELERATIONS) else words
@@ -265,7 +265,7 @@ class Showing:
             if self._points is not None:
                 self._points.take(int(i), parts.memory.guesses)
         if self._points is not None:
-            # A start gives the first interval only its own half of the impulses at its knot.
+            # In the first interval after a start, only half of the impulses belong to the interval.
             first = (steps == 1) & (intervals == stepping.timestep)
             over = np.where(intervals == 0, stepping.timestep, np.abs(intervals))
             self._points.find_forces(np.where(first, 0.5, 1.0) * over)
@@ -291,7 +291,7 @@ class Showing:
                 to[:] = found[:, None] if found.shape == (len(to),) else found
 
     def _read_apart(self) -> None:
-        """State by state, as a log reads them."""
+        """Read channels state by state, as a log does."""
         stepping, also = self._stepping, Also(tuple(self._channels[k] for k in self._apart))
         stepping.settle()
         columns = np.concatenate(
@@ -306,12 +306,12 @@ class Showing:
 
 
 def addresses(array: NDArray[Any]) -> NDArray[np.int64]:
-    """Where each number of an array (n, k) is."""
+    """The address of each entry of an array (n, k)."""
     rows, columns = array.strides
     steps = rows * np.arange(array.shape[0])[:, None] + columns * np.arange(array.shape[1])
     return np.asarray(array.ctypes.data + steps, dtype=np.int64)
 
 
 def _shown(array: NDArray[Any]) -> NDArray[Any]:
-    """A view to read."""
+    """A read-only view."""
     return read_only(array.view())

@@ -22,9 +22,10 @@ from robosim.simulation import Simulation
 
 
 def written(parts: Parts) -> list[NDArray[Any]]:
-    """All that a start writes but the linear system: guesses of contacts are forgotten by others.
+    """Arrays that a start writes, except for the linear system.
 
-    Torques are not among it, as each step sets them.
+    Guesses of contacts are not included, because other arrays mark these as invalid. Nor are
+    torques, which each step sets.
     """
     guesses, loads = parts.memory.guesses, parts.loads
     of_guesses = guesses.joints, guesses.trend, guesses.active, guesses.contact_trend, guesses.ids
@@ -63,7 +64,7 @@ class Starts:
         Coordinates and velocities of the starts.
     time : float [s]
     stepping : Stepping
-        That of the batch.
+        The batch's.
     robots : int
         Number of earlier changes of the batch's robots.
     """
@@ -89,7 +90,7 @@ class Starts:
             fields["state"] = [array.ctypes.data for array in written(sim.parts)]
         self._fields["count"], self._fields["stride"] = words, WORD
         self._entering = np.zeros((0, 0), dtype=FIELD)
-        self._known: dict[int, Group] = {}  # of which it has the fields
+        self._known: dict[int, Group] = {}  # groups whose fields are known
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -130,7 +131,7 @@ class Starts:
             stepping.begin(i)
 
     def _of_lanes(self, chosen: list[int]) -> NDArray[np.void]:
-        """(k, n) FIELD of what a start writes into the lanes of states."""
+        """(k, n) FIELD for writing a start into the lanes of states."""
         stepping = self.stepping
         for g in {i // WIDTH for i in chosen}:
             group = stepping.groups[g]
@@ -139,7 +140,7 @@ class Starts:
             fields = group.handle.values.carried
             guesses = stepping.sims[g * WIDTH].parts.memory.guesses.contacts
             begin = guesses.ctypes.data
-            # They are the same words for all states.
+            # The same fields for all states of a group.
             inside = (fields["state"][0] >= begin) & (fields["state"][0] < begin + guesses.nbytes)
             if self._entering.size == 0:
                 self._entering = np.zeros((stepping.n, np.count_nonzero(~inside)), dtype=FIELD)

@@ -1,4 +1,4 @@
-"""Steps of the states of a batch: groups in lanes, other states one by one, in threads."""
+"""Steps of the states of a batch: groups in lanes, other states singly, in threads."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from robosim.simulation import Simulation
 from robosim.simulation.diagnosis import FAR, warn_of_turn
 from robosim.validation import Array, read_only
 
-# Parts of the work that each thread takes in turn, so that none waits long for the others.
+# Parts of the work of each thread, so that threads end at nearly the same time.
 PARTS_PER_THREAD = 4
 
 
@@ -80,7 +80,7 @@ class Stepping:
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
 
     def look(self) -> None:
-        """Go on in lanes, if their kernels have come to be there."""
+        """Switch to lanes once their kernels have been compiled."""
         if self.beside is not None and self.beside.is_done():
             self.beside, self.lanes = None, True
             self.count_all()
@@ -98,20 +98,20 @@ class Stepping:
         return read_only(starts + self.timestep * (steps + self.ahead))
 
     def begin(self, i: int) -> None:
-        """Go on from where state i has been put."""
+        """Continue from a state i that has been set."""
         self.take_up(i)
         if self.recent is not None:
             self.recent[1][i] = 0
 
     def alone(self, index: int, anew: bool = False) -> Simulation:
-        """The simulation of one state as if it always had been by itself, or to be set anew."""
+        """The simulation of one state, with all its data as if it were stepped alone."""
         self.count(index)
         if index // WIDTH in self.groups:
             self.groups[index // WIDTH].catch_up(index % WIDTH, anew)
         return self.sims[index]
 
     def recall(self, index: int) -> None:
-        """Let a simulation know its last step, as if it had taken that by itself."""
+        """Set the last step of a simulation, as if the simulation had taken it."""
         if self.recent is None:
             return
         memory, done = self.recent
@@ -125,43 +125,43 @@ class Stepping:
             done[index] = 0
 
     def count(self, index: int) -> None:
-        """Let a simulation be where its state is, as it is going to be moved, or was."""
+        """Copy the state to its simulation, before or after a change by other means."""
         self.tally(index)
         if index // WIDTH in self.groups:
             self.groups[index // WIDTH].settle()
         self.touched.add(index)
 
     def tally(self, index: int) -> None:
-        """Let a simulation count the steps of bound runs."""
+        """Add the steps of bound runs to a simulation's count."""
         if self.ahead[index]:
             self.sims[index].engine.counters.steps += int(self.ahead[index])
             self.ahead[index] = 0
 
     def changed(self, index: int) -> None:
-        """Let a group know that a state has another model."""
+        """Update the group of a state whose model has changed."""
         g = index // WIDTH
         if g not in self.groups:
             return
         if self.groups[g].alike:
-            del self.groups[g]  # one whose models may differ takes its place
+            del self.groups[g]  # a group with differing models replaces it
         else:
             self.groups[g].change(index % WIDTH, self.sims[index].parts)
 
     def settle(self) -> None:
-        """Let each simulation be where its state is."""
+        """Copy all states to their simulations."""
         self.count_all()
         for group in self.groups.values():
             group.settle()
 
     def count_all(self) -> None:
-        """Count the steps of bound runs."""
+        """Add the steps of bound runs to the counts of all simulations."""
         self.touched.update(range(self.n))
         for i in np.flatnonzero(self.ahead):
             self.sims[i].engine.counters.steps += int(self.ahead[i])
         self.ahead[:] = 0
 
     def tell_of_turns(self, memory: Runs, begin: Array, done: NDArray[np.int64]) -> None:
-        """Warn of the first state of which a body turns far, once."""
+        """Issue a warning, once, for the first state with a body that turns far in a step."""
         if self.told_of_turn or not np.any(memory.infos["turn"] < FAR):
             return
         self.settle()
@@ -179,18 +179,18 @@ class Stepping:
         done: NDArray[np.int64],
         todo: NDArray[np.int64] | None = None,
     ) -> None:
-        """Take the steps of all or some states, and count in `done` how many of each could be."""
+        """Take the time steps of all or some states, and count the successful ones in `done`."""
         self.look()
         todo = np.arange(self.n) if todo is None else todo
         while len(todo):
-            # States that have gone over to the other solver have kernels of their own.
+            # States with the other solver have other kernels.
             before = done[todo]
             engines = [self.sims[i].engine for i in todo]
             ends = np.array(
                 [engine.until(k, steps) for engine, k in zip(engines, before, strict=True)]
             )
             for i, engine in zip(todo, engines, strict=True):
-                if engine.counters.came_back == engine.counters.steps:  # just now
+                if engine.counters.came_back == engine.counters.steps:  # has just changed
                     self.take_up(int(i))
             solvers = np.array([engine.solver for engine in engines])
             try:
@@ -199,7 +199,7 @@ class Stepping:
                         alike = (solvers == solver) & (ends == end)
                         self._run_alike(memory, int(end), todo[alike], done)
             finally:
-                # After an interrupt too, so that all states are where their times say.
+                # Also after an interrupt, all states have to agree with their times.
                 for i, engine, start in zip(todo, engines, before, strict=True):
                     engine.counters.steps += int(done[i] - start)
                     engine.count_away(int(done[i] - start))
@@ -213,7 +213,7 @@ class Stepping:
         steps: int,
         done: NDArray[np.int64],
     ) -> NDArray[np.int64]:
-        """Those states that have come to their ends, or can try a step again, and are not done."""
+        """States with steps left that can continue, or repeat a step with another solver."""
         again = []
         for i, end in zip(todo, ends, strict=True):
             engine = self.sims[i].engine
@@ -225,13 +225,13 @@ class Stepping:
         return np.array(again, dtype=np.int64)
 
     def take_up(self, i: int) -> None:
-        """Go on with the solver that state i has now."""
+        """Use the present solver of state i."""
         self.parts[i] = self.sims[i].engine.handle.address
 
     def _run_alike(
         self, memory: Runs, steps: int, todo: NDArray[np.int64], done: NDArray[np.int64]
     ) -> None:
-        """Take the steps of states that have the same kernels, as far as they go."""
+        """Take the time steps of states with the same kernels, until the end or a failure."""
         first = self.sims[todo[0]].engine.handle
         run_states = runner(first, memory.handles[0], memory.anew)
         parts_kind = first.kind
@@ -270,7 +270,7 @@ class Stepping:
     def do(self, jobs: Sequence[Callable[[], None]]) -> None:
         """Do all jobs, in parallel threads if there are several.
 
-        None is at work any more when this returns or raises.
+        All jobs have ended when this function returns or raises.
         """
         if self._pool is None:
             for job in jobs:
@@ -281,13 +281,13 @@ class Stepping:
             for future in futures:
                 future.result()
         finally:
-            # An interrupt is raised here, while threads go on.
+            # An interrupt is raised here, while threads continue.
             for future in futures:
                 future.cancel()
             wait(futures)
 
     def grouped(self, todo: NDArray[np.int64], done: NDArray[np.int64]) -> dict[int, Group]:
-        """Groups of states that follow each other, all of which are to do and have done as much."""
+        """Complete groups whose states are all to be stepped, and have done equally many steps."""
         grouped: dict[int, Group] = {}
         ready = np.zeros(self.n, dtype=bool)
         ready[todo] = True

@@ -74,7 +74,7 @@ def compile_here(job: bytes) -> None:
 
 
 def _tiny() -> Mechanism:
-    """A robot that has what most have: a floating base, a hinge, a contact."""
+    """A robot with the features of most robots: a floating base, a hinge, a contact."""
     bodies = (Body("a", 1.0, np.eye(3)), Body("b", 1.0, np.eye(3)))
     joints = (Joint("base", "floating", None, "a"), Joint("hinge", "revolute", "a", "b"))
     return Mechanism("warmup", bodies, joints, (ContactPoint("point", "a", (0.0, 0.0, 0.0)),))

@@ -1,4 +1,4 @@
-"""Side-by-side timings: ours and each installed peer's, with what each answer was worth."""
+"""Timings of robosim beside those of installed peers, each with the error of its answer."""
 
 from robosim.bench.case import PEERS, Case, Setup, check_peers
 from robosim.bench.registry import CASES, find, picture, to_dict

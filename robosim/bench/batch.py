@@ -1,4 +1,4 @@
-"""Many standing A1 at once, beside mujoco.rollout, with one thread and with one on every core."""
+"""Many standing A1 at once, beside mujoco.rollout, on one thread and on one thread per core."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from robosim.description.mechanism import Mechanism
 from robosim.experiments.experiment import Target
 from robosim.simulation.controllers import PD, stand
 
-SETTLED = 3000  # steps after which the feet roll no more
+SETTLED = 3000  # steps after which the feet no longer roll
 SPREAD = 0.1  # [rad], standard deviation of stances that differ
 
 
 def our_batch(
     robot: Mechanism, pd: PD, q: Array, targets: Array, steps: int, threads: int, what: str
 ) -> Contender:
-    """Ours, settled, that stand on, each with its own targets (n, nu)."""
+    """robosim as a contender: settled states that stand on, each with its own targets (n, nu)."""
     n = len(targets)
     batch = BatchSimulation(robot, n, DT, threads=threads)
     batch.set_state(q)
@@ -44,7 +44,7 @@ def our_batch(
 def mujoco_batch(
     robot: Mechanism, pd: PD, q: Array, targets: Array, steps: int, threads: int, what: str
 ) -> Contender:
-    """The same in MuJoCo's own pool of threads."""
+    """The same in MuJoCo's pool of threads."""
     import mujoco
     from mujoco.rollout import Rollout
 
@@ -55,7 +55,7 @@ def mujoco_batch(
     mujoco.mj_getState(peer.model, peer.data, state[0], kind)
     state[:] = state[0]
     datas = [mujoco.MjData(peer.model) for _ in range(threads)]
-    # Without threads of its own it runs in ours.
+    # Without a pool, MuJoCo runs in the calling thread.
     pool = Rollout(nthread=threads if threads > 1 else 0)
 
     def take(count: int) -> Any:
@@ -108,11 +108,11 @@ def run_batch(setup: Setup) -> Report:
     targets = []
     if setup.has("mujoco"):
         mine, theirs = (row.timing.cpu if row.timing else (np.nan,) for row in rows[:2])
-        what = "our steps per second and core / MuJoCo's, one thread"
+        what = "robosim's steps per second and core / MuJoCo's, one thread"
         targets.append(Target(what, paired(theirs, mine), 4.0, at_least=True))
     if cores > 1:
         walls = [row.timing.wall if row.timing else (np.nan,) for row in rows if row.who == OURS]
-        what = f"our rate per core with {cores} threads / with one, of wall time"
+        what = f"robosim's rate per core with {cores} threads / with one, by wall time"
         rate = paired(walls[0], walls[1]) / cores
         targets.append(Target(what, rate, 0.9, at_least=True))
     return Report((*setup.missing("mujoco"), *rows), tuple(targets))

@@ -1,4 +1,4 @@
-"""What a call from Python costs over the steps that it takes."""
+"""The cost of a call from Python beyond that of the time steps which the call takes."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from robosim.experiments.experiment import Target
 from robosim.simulation import Simulation
 from robosim.simulation.controllers import Compiled
 
-STEP, CONTROLLED = 3.0, 10.0  # us over the kernel that are allowed
+STEP, CONTROLLED = 3.0, 10.0  # allowed over the kernel [us]
 
 
 def run_calls(setup: Setup) -> Report:
-    """The A1 floating without gravity, at rest: every step is the same, whoever asks for it."""
+    """The A1 floating without gravity, at rest: all time steps are the same, whoever calls."""
     steps = setup.choose(5000, 1000)
     sim = Simulation(robosim.load("a1", ground=False), gravity=(0.0, 0.0, 0.0))
     torques = np.zeros(sim.robot.nu)

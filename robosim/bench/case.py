@@ -1,4 +1,4 @@
-"""What a benchmark is, and how it is to be run."""
+"""Benchmarks, and the options of their runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from robosim.bench.report import Report, Row
 from robosim.errors import OptionError
 from robosim.version import install
 
-# Peer -> (module, how it is called in rows, the extra that brings it).
+# Peer -> (module, its name in rows, the extra that installs it).
 PEERS = {
     "mujoco": ("mujoco", "MuJoCo", "peers"),
     "pinocchio": ("pinocchio", "Pinocchio", "pinocchio"),
@@ -28,11 +28,11 @@ class Setup:
     Attributes
     ----------
     quick : bool
-        Shorter runs and fewer sizes, to try it out.
+        Shorter runs and fewer sizes, to try a benchmark out.
     peers : tuple of str
-        Asked for; those that are not installed are told so.
+        The peers to run; a row says which of these are not installed.
     note : callable
-        Told what is being run, in a few words.
+        Called with a short text that says what is being run.
     """
 
     quick: bool = False
@@ -40,7 +40,7 @@ class Setup:
     note: Callable[[str], None] = field(default=lambda text: None)
 
     def choose(self, full: Any, quick: Any) -> Any:
-        """The value for this length of run."""
+        """The value for a full or for a quick run."""
         return quick if self.quick else full
 
     @property
@@ -49,11 +49,11 @@ class Setup:
         return 3 if self.quick else 9
 
     def has(self, peer: str) -> bool:
-        """Whether a peer is asked for and installed."""
+        """Whether a peer is to be run and is installed."""
         return peer in self.peers and installed(peer)
 
     def missing(self, *peers: str) -> tuple[Row, ...]:
-        """Rows that say which of the peers of a case were asked for and are not installed."""
+        """One row for each requested peer of a case that is not installed."""
         return tuple(
             Row(PEERS[peer][1], "", None, note=f"not installed: {install(PEERS[peer][2])}")
             for peer in peers
@@ -63,7 +63,7 @@ class Setup:
 
 @dataclass(frozen=True)
 class Case:
-    """A benchmark by its name.
+    """A benchmark with its name.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class Case:
     title : str
         One line for a listing.
     peers : tuple of str
-        That it can be run beside.
+        The peers that the case can run.
     run : callable(setup) -> Report
     """
 
@@ -87,12 +87,12 @@ def installed(peer: str) -> bool:
 
 
 def check_peers(names: list[str]) -> tuple[str, ...]:
-    """The names, all of them known.
+    """Check the names of peers.
 
     Raises
     ------
     OptionError
-        For another one.
+        If a name is unknown.
     """
     for name in names:
         if name not in PEERS:

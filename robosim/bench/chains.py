@@ -22,14 +22,14 @@ from robosim.peers.mujoco_run import MuJoCoRun, Settings
 from robosim.simulation import Simulation
 
 DT, G = 0.01, 9.81
-HINGES = {10: 0.7, 50: 0.7, 100: 0.25, 200: 0.15}  # our time over MuJoCo's that is to be reached
+HINGES = {10: 0.7, 50: 0.7, 100: 0.25, 200: 0.15}  # most of robosim's time over MuJoCo's
 BALLS = {10: 0.4, 100: 0.025}
 
 
 def our_errors(
     sim: Simulation, steps: int, scale: float | None
 ) -> tuple[dict[str, float], dict[str, float], str]:
-    """(errors, figures, note) of a run of ours from where it is; `scale` is A [J]."""
+    """(errors, figures, note) of a run of robosim from its present state; `scale` is A [J]."""
     run = sample(sim, steps * sim.timestep, 1, sim.energy)
     errors = {CLOSURE: run.violation}
     if scale is not None:
@@ -66,7 +66,7 @@ def pair(
     settings: dict[str, Settings],
     scale: float | None,
 ) -> list[Contender]:
-    """Ours and MuJoCo with each of the settings, from the same start, with their errors."""
+    """robosim and MuJoCo with each of the settings, from the same start, with their errors."""
     sim = Simulation(robot, timestep=DT)
     q = bent_start(robot) if robot.name == "chain" else np.array(robot.home)
     sim.set_state(q)
@@ -91,10 +91,10 @@ def run_chains(setup: Setup, kind: str, limits: dict[int, float]) -> Report:
     rows: list[Row] = list(setup.missing(*PEERS_OF[kind]))
     for n in limits:
         setup.note(f"n = {n}")
-        # As much work for each, long enough for what a call costs not to count.
+        # About the same work at each size, long enough for the cost of a call not to matter.
         steps = max(100, 10_000 // n) // setup.choose(1, 4)
         robot = chain(n, kind)
-        scale = G * n**2 / 2 * (1 - np.cos(np.pi / 4))  # what it can fall from 45 degrees [J]
+        scale = G * n**2 / 2 * (1 - np.cos(np.pi / 4))  # energy of a fall from 45 degrees [J]
         field = pair(setup, robot, n, steps, {"Euler": Settings()}, scale)
         if kind == "revolute":
             field += others.chains(setup, robot, n, steps, DT, scale)
@@ -124,7 +124,7 @@ def run_segments(setup: Setup) -> Report:
         pair(setup, robot, 0, steps, settings, scale), setup.repetitions
     )
     energy = next(row for row in rows if row.who == OURS).errors[ENERGY]
-    target = Target("our energy error / A", energy, 0.02)
+    target = Target("robosim's energy error / A", energy, 0.02)
     return Report(rows, (*ratio_target(rows, 1.0), target))
 
 
@@ -142,8 +142,8 @@ def run_spheres(setup: Setup) -> Report:
     us = mine.timing.median if mine.timing else float("nan")
     targets = (
         Target("runs that failed", float(bool(mine.note)), 0),
-        Target("our time of a step", us, 100.0, "us"),
-        Target("our penetration", mine.errors[PENETRATION], 0.0, "m"),
+        Target("robosim's time per step", us, 100.0, "us"),
+        Target("robosim's penetration", mine.errors[PENETRATION], 0.0, "m"),
     )
     return Report(rows, targets)
 

@@ -1,4 +1,4 @@
-"""Computed torque of an arm at 1 kHz: what a period costs, with its controller in Python."""
+"""Computed torque of an arm at 1 kHz: the cost of a period, with its controller in Python."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LEAST = 20.0  # times faster than real time
 
 
 def arm() -> Mechanism:
-    """The Panda on a table, with a motor for each finger; else a chain of as many hinges."""
+    """The Panda on a table, with a motor for each finger; else a chain of nine hinges."""
     if example_robot_data() is None:
         return chain(9)
     robot = robosim.load("panda", floating_base=False, ground=False)
@@ -32,7 +32,7 @@ def arm() -> Mechanism:
 
 
 class ComputedTorque:
-    """Forces of a path to and fro, by inverse dynamics, with a spring and a damper for errors."""
+    """Computed torques of a periodic motion: inverse dynamics plus feedback of the errors."""
 
     def __init__(self, robot: Mechanism) -> None:
         sizes = {"revolute": 0.3, "prismatic": 0.01}  # [rad], [m]
@@ -51,7 +51,7 @@ class ComputedTorque:
 
 
 def run_computed_torque(setup: Setup) -> Report:
-    """Steps with the controller, steps alone, and the inverse dynamics alone."""
+    """Time steps with the controller, time steps alone, and inverse dynamics alone."""
     robot, steps = arm(), setup.choose(2000, 400)
     told, control, sim = robot.name, ComputedTorque(robot), Simulation(robot, timestep=DT)
     log = sim.run(2.0, control)

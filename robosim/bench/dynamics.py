@@ -1,4 +1,4 @@
-"""Pinocchio's forward dynamics alone beside a whole step of ours."""
+"""Pinocchio's forward dynamics alone beside a whole time step of robosim."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from robosim.simulation.controllers import stand
 
 
 def run_aba(setup: Setup) -> Report:
-    """The A1 standing, and in free fall, and a chain of 100 hinges, beside aba on them."""
+    """The A1 standing and in free fall, and a chain of 100 hinges, each beside Pinocchio's aba."""
     rows: list[Row] = list(setup.missing("pinocchio"))
     steps = setup.choose(1000, 200)
     a1, links = robosim.load("a1"), chain(100)
@@ -62,6 +62,9 @@ def run_aba(setup: Setup) -> Report:
 
 CASES = (
     Case(
-        "aba", "Pinocchio's aba for the A1 and 100 hinges beside our step", ("pinocchio",), run_aba
+        "aba",
+        "Pinocchio's aba for the A1 and 100 hinges beside robosim's step",
+        ("pinocchio",),
+        run_aba,
     ),
 )

@@ -22,10 +22,10 @@ from robosim.models.builders.parts import BLUE, rod
 from robosim.peers.mujoco_run import Settings
 from robosim.simulation import Simulation
 
-# The weight of 500 links on hinges makes the first of them swing by more than two radians in 10 ms,
-# which no step without damping follows: the pull at the top is proportional to their number.
+# The weight of 500 links makes the first hinge turn by more than two radians in 10 ms. No time step
+# without damping can follow this motion, as the tension at the top grows with the number of links.
 DT = 1e-3
-LONG = 50  # size from which on slopes are taken: before, what each call costs anyway
+LONG = 50  # size from which slopes are taken; below, the cost of a call dominates
 LINKS = (10, 20, 50, 100, 200, 500, 1000)
 CONTACTS = (5, 10, 20, 50, 100, 200, 500)
 
@@ -49,12 +49,12 @@ def binary_tree(n: int) -> Mechanism:
 
 
 def spread(robot: Mechanism) -> NDArray[np.float64]:
-    """The tree's start: siblings swing apart."""
+    """The tree's start: siblings swing apart from each other."""
     return np.where(np.arange(robot.nq) % 2 == 0, 0.3, -0.3)
 
 
 def lying(n: int) -> tuple[Mechanism, NDArray[np.float64]]:
-    """n spheres in a row on the ground, and their coordinates: the chain that rises, laid down."""
+    """n spheres in a row on the ground, and their coordinates: the rising chain, laid down."""
     robot = sphere_chain(n)
     q = np.array(robot.home)
     q[3:7] = [np.cos(np.pi / 8), 0.0, np.sin(np.pi / 8), 0.0]
@@ -87,7 +87,7 @@ def run_growth(setup: Setup) -> Report:
                 "told": what,
             }
             field.append(ours(sim, None, steps, partial(sim.set_state, q), **more))
-            # A chain is a nest of elements, of which MuJoCo reads less than 500.
+            # A chain is written as nested elements, of which MuJoCo reads fewer than 500.
             if setup.has("mujoco") and n <= 200:
                 peer = mujoco_run(robot, DT, Settings())
                 field.append(mujoco_contender(peer, steps, q, what, size=n))
@@ -103,7 +103,7 @@ def run_growth(setup: Setup) -> Report:
 
 
 def slope_of(rows: list[Row]) -> float:
-    """p of time ~ n^p for n from `LONG` on."""
+    """The exponent p of time ~ n^p, for n >= `LONG`."""
     long = [(row.size, row.timing.median) for row in rows if row.size >= LONG and row.timing]
     return exponent(*zip(*long, strict=True)) if len(long) > 1 else float("nan")
 

@@ -23,12 +23,12 @@ from robosim.simulation.targets import FrameTarget
 Array = NDArray[np.float64]
 BASE = ("floating_base",)
 FEET = "FR_foot", "FL_foot", "RR_foot", "RL_foot"
-MOST_MISSED = 1.0  # of 100 targets
+MOST_MISSED = 1.0  # [%] of the targets
 ARMS = {
     "Panda, pose of the hand": ("panda_description/panda", "panda_hand_tcp"),
     "UR5, pose of the flange": ("ur_description/ur5_robot", "tool0"),
 }
-INNERMOST = 1e-3  # [m], how far to keep from where a leg is folded or stretched
+INNERMOST = 1e-3  # [m], distance kept from folded and stretched legs
 
 
 class Question(NamedTuple):
@@ -40,14 +40,14 @@ class Question(NamedTuple):
 
 
 def arm(dynamics: Dynamics, frame: str, k: int) -> Question:
-    """A frame where a random pose has it, from another random pose."""
+    """The pose of a frame at a random configuration, to be reached from another random one."""
     rng = np.random.default_rng(k)
     position, R = dynamics.frame(dynamics.random(rng), frame)
     return Question((FrameTarget(frame, position, R),), dynamics.random(rng))
 
 
 def feet(dynamics: Dynamics, fixed: tuple[str, ...], k: int) -> Question:
-    """All feet where a random pose has them, from another one, with the base at home."""
+    """The positions of all feet at a random configuration, to be reached with the base at home."""
     rng = np.random.default_rng(k)
     q, q0 = dynamics.random(rng), dynamics.random(rng)
     q[:7] = q0[:7] = np.asarray(dynamics.robot.home)[:7]
@@ -56,7 +56,7 @@ def feet(dynamics: Dynamics, fixed: tuple[str, ...], k: int) -> Question:
 
 
 def looped_feet(dynamics: Dynamics, k: int) -> Question:
-    """All feet anywhere in reach of their hips, from a random pose with all loops open."""
+    """Positions of all feet in reach of their hips, from a random configuration with open loops."""
     rng = np.random.default_rng(k)
     home, q0 = np.asarray(dynamics.robot.home), dynamics.random(rng)
     q0[:7] = home[:7]
@@ -72,7 +72,7 @@ def looped_feet(dynamics: Dynamics, k: int) -> Question:
 
 
 def fields() -> Iterator[tuple[str, Dynamics, Callable[[int], Question]]]:
-    """What is asked of each robot: in words, its dynamics, and the question of a number."""
+    """The problems of each robot: a description, its dynamics, and the k-th question."""
     if example_robot_data() is not None:
         for told, (name, frame) in ARMS.items():
             made = Dynamics(robosim.load(name, floating_base=False))
@@ -85,12 +85,12 @@ def fields() -> Iterator[tuple[str, Dynamics, Callable[[int], Question]]]:
 
 
 def answers(dynamics: Dynamics, questions: Sequence[Question]) -> list[IKResult]:
-    """What is found of each question."""
+    """The answer of inverse kinematics to each question."""
     return [dynamics.inverse_kinematics(one.targets, one.q0, fixed=one.fixed) for one in questions]
 
 
 def run_inverse_kinematics(setup: Setup) -> Report:
-    """Targets that random poses have, each from another random pose within limits."""
+    """Targets of random configurations, each from another random configuration within limits."""
     rows: list[Row] = []
     targets: list[Target] = []
     for told, dynamics, ask in fields():

@@ -32,7 +32,7 @@ STIFF = {
 }
 LANES = "legs in lanes"
 G1 = "g1_description/g1_29dof_rev_1_0"
-# The G1's stance: angles of legs with a little bend in the knee, and servos that hold its weight.
+# The G1's stance: angles of slightly bent legs, and servos that carry its weight.
 BENT = {"hip_pitch": -0.1, "knee": 0.3, "ankle_pitch": -0.2}
 CARRYING = ("hip", "knee", "ankle", "waist")
 
@@ -61,7 +61,7 @@ def above(robot: Mechanism, q: Array, height: float) -> Array:
 
 
 def a1(part: str = "foot", friction: float | None = None) -> Mechanism:
-    """The A1 that touches with its feet only, or with other links."""
+    """The A1 with the contacts of its feet alone, or of other links."""
     return touching_with(robosim.load("a1"), part, friction)
 
 
@@ -122,9 +122,9 @@ def mujoco_standing(
 def stand_field(
     setup: Setup, robot: Mechanism, q: Array, pd: PD, told: str, settings: dict[str, Settings]
 ) -> list[Contender]:
-    """Ours and MuJoCo, settled, to be timed where they stand."""
+    """robosim and MuJoCo as contenders, each settled in its stance."""
     seconds, steps = setup.choose((10.0, 1000), (2.0, 200))
-    setup.note("ours")
+    setup.note("robosim")
     feet = [k for k, c in enumerate(robot.contacts) if "foot" in c.name or "ankle" in c.name]
     found = []
     for lanes, how in ((False, told), (True, ", ".join(filter(None, (told, LANES))))):
@@ -140,24 +140,24 @@ def stand_field(
 
 
 def run_stand(setup: Setup) -> Report:
-    """The A1 on its four feet, let go 1 cm up, under PD, dt 1 ms."""
+    """The A1 on its four feet, dropped from 1 cm, under PD, dt 1 ms."""
     robot = a1()
     pd = stand(robot)
     q = above(robot, np.array(robot.home), 0.01)
     field = stand_field(setup, robot, q, pd, "", DEFAULT | STIFF)
     rows = setup.missing("mujoco") + race(field, setup.repetitions)
     errors = next(row for row in rows if row.who == OURS).errors
-    target = Target("our penetration", errors[PENETRATION], 0.0, "m")
+    target = Target("robosim's penetration", errors[PENETRATION], 0.0, "m")
     return Report(rows, (*leg_targets(rows, 0.25), target))
 
 
 def leg_targets(rows: tuple[Row, ...], limit: float) -> tuple[Target, ...]:
-    """Our time over MuJoCo's, bodies one after the other and legs side by side."""
+    """robosim's time over MuJoCo's, with bodies in turn and with the legs in lanes."""
     return (*ratio_target(rows, limit, told=""), *ratio_target(rows, limit, told=LANES))
 
 
 def run_all_contacts(setup: Setup) -> Report:
-    """The same with all of its collision geometry: contact points of ours, shapes of MuJoCo's."""
+    """The same with all collision geometry: contact points in robosim, shapes in MuJoCo."""
     robot = robosim.load("a1")
     pd = stand(robot)
     q = above(robot, np.array(robot.home), 0.01)
@@ -166,7 +166,7 @@ def run_all_contacts(setup: Setup) -> Report:
 
 
 def trotting(friction: float) -> tuple[Mechanism, PD, Array]:
-    """The A1 on its feet, its gait, and where it begins: in the gait's first pose, just above."""
+    """The A1 on its feet, its gait, and its start: the gait's first pose, just above the ground."""
     robot = a1(friction=friction)
     pd = trot(robot, blend=0.0)
     q = np.array(robot.home)
@@ -175,11 +175,11 @@ def trotting(friction: float) -> tuple[Mechanism, PD, Array]:
 
 
 def run_trot(setup: Setup) -> Report:
-    """The A1 trotting by Algorithm 6 with friction 0.2, as in the authors' own script, dt 1 ms."""
+    """The A1 trotting by Algorithm 6 with friction 0.2, as in the authors' script, dt 1 ms."""
     robot, pd, q = trotting(0.2)
     seconds = setup.choose(10.0, 1.0)
     steps = round(seconds / DT)
-    setup.note("ours")
+    setup.note("robosim")
     field = [_our_trot(robot, pd, q, seconds, lanes) for lanes in (False, True)]
     targets = pd.targets(DT * np.arange(steps))
     for name, chosen in (DEFAULT | STIFF).items() if setup.has("mujoco") else ():
@@ -227,14 +227,14 @@ def _mujoco_trot(
 
 
 def run_drop(setup: Setup) -> Report:
-    """The A1 let go 0.3 m up, tilted by 0.3 rad, dt 1 ms: every step timed by itself."""
+    """The A1 dropped from 0.3 m, tilted by 0.3 rad, dt 1 ms, with every time step timed alone."""
     rows = list(setup.missing("mujoco"))
     worst = float("nan")
     tilted = np.array(robosim.load("a1").home)
     tilted[3:7] = [np.cos(0.15), np.sin(0.15), 0.0, 0.0]
     seconds, rounds = setup.choose((1.5, 15), (0.6, 5))
     for told, robot in (("feet only", a1()), ("all geometry", robosim.load("a1"))):
-        setup.note(f"ours, {told}")
+        setup.note(f"robosim, {told}")
         pd = stand(robot)
         q = above(robot, tilted, 0.3)
         sim = Simulation(robot, timestep=DT)
@@ -265,16 +265,17 @@ def run_drop(setup: Setup) -> Report:
             found = [_mujoco_single_steps(peer, q, seconds) for _ in range(rounds)]
             errors = {PENETRATION: -lowest}
             rows.append(_worst_row("MuJoCo", f"{name}, {told}", np.array(found), errors, {}))
-    return Report(tuple(rows), (Target("our worst step, feet only", worst, 60.0, "us"),))
+    return Report(tuple(rows), (Target("robosim's worst step, feet only", worst, 60.0, "us"),))
 
 
 def _worst_row(
     who: str, told: str, times: Array, errors: dict[str, float], figures: dict[str, float]
 ) -> Row:
-    """The row of the slowest step: the one whose shortest time over the rounds is the longest.
+    """The row of the slowest step: the step whose least time over the rounds is the largest.
 
-    What else a machine does is added to single steps now and then, but not always to the same. The
-    first call of a run is told apart: ours looks for what starts in the ground or beyond limits.
+    Interruptions by other processes lengthen single steps, but rarely the same step in all rounds.
+    The first call is reported separately, because robosim then checks the start for penetration and
+    for coordinates beyond limits.
     """
     first, times = float(np.median(times[:, 0])), times[:, 1:]
     slowest = int(times.min(axis=0).argmax())
@@ -286,7 +287,7 @@ def _worst_row(
 
 
 def _single_steps(sim: Simulation, q: Array, torques: Array) -> list[float]:
-    """CPU time of every step from q under the torques (n, nu) [us], each a call from Python."""
+    """CPU time [us] of each step from q under the torques (n, nu), one call from Python a step."""
     sim.set_state(q)
     times = []
     for tau in torques:
@@ -309,12 +310,12 @@ def _mujoco_single_steps(peer: MuJoCoRun, q: Array, seconds: float) -> list[floa
 
 
 def humanoid() -> tuple[Mechanism, PD, Array]:
-    """The G1 with 29 joints on the four spheres of each foot, its servos, and its start.
+    """The G1 with 29 joints, four spheres on each foot, its servos, and its start.
 
     Raises
     ------
     LoadError
-        Without example-robot-data.
+        If example-robot-data is not installed.
     """
     robot = touching_with(robosim.load(G1), "ankle_roll")
     target, kp = np.zeros(robot.nu), np.full(robot.nu, 100.0)
@@ -334,7 +335,8 @@ def run_humanoid(setup: Setup) -> Report:
         robot, pd, q = humanoid()
     except LoadError as error:
         return Report((Row(OURS, "", None, note=str(error)),))
-    # Held torques are unstable with these gains; MuJoCo takes their damping implicitly as well.
+    # A PD held over a step is unstable with these gains. MuJoCo treats their damping implicitly,
+    # too.
     settings = {"implicitfast": Settings("implicitfast")}
     field = stand_field(setup, robot, q, pd, "implicit PD", settings)
     rows = setup.missing("mujoco") + race(field, setup.repetitions)

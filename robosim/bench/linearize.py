@@ -1,6 +1,6 @@
-"""Derivatives of a step beside the step itself, MuJoCo's differences, Pinocchio's derivatives.
+"""Derivatives of a step beside the step, MuJoCo's differences and Pinocchio's derivatives.
 
-MuJoCo's robot has no actuators here, so that it has fewer columns to find than ours.
+MuJoCo's robot has no actuators here, and so fewer columns to compute than robosim's.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from robosim.peers.mujoco_run import MuJoCoRun, Settings
 from robosim.simulation import Simulation
 from robosim.simulation.linearization import MaximalLinearizer, linearize
 
-STEPS, CENTRED, FORWARD = 12.0, 10.0, 5.0  # of our own; times as fast as MuJoCo's differences
-EPSILON = 1e-6  # of these
-OVER_PINOCCHIO = 4.0  # times computeABADerivatives at most, without contacts
+STEPS, CENTRED, FORWARD = 12.0, 10.0, 5.0  # most of robosim's step; least of MuJoCo's
+EPSILON = 1e-6  # of MuJoCo's differences
+OVER_PINOCCHIO = 4.0  # most of computeABADerivatives' time, without contacts
 SLOPE = 2.0  # p of n^p for chains of n links, +- 0.2
 
 
 def run_linearize(setup: Setup) -> Report:
-    """The A1 on its feet, and a chain of hinges that is free."""
+    """The A1 on its feet, and a chain of hinges without contacts."""
     rows: list[Row] = list(setup.missing("mujoco", "pinocchio"))
     targets: list[Target] = []
     calls = setup.choose(200, 40)
@@ -51,7 +51,7 @@ def run_linearize(setup: Setup) -> Report:
 
 
 def _batches(sim: Simulation, setup: Setup) -> tuple[Row, ...]:
-    """A state's share of a call for many, by threads."""
+    """One call for many states, by the number of threads; times are per state."""
     n = setup.choose(256, 16)
     field = []
     for threads in (1, 2):
@@ -66,7 +66,7 @@ def _batches(sim: Simulation, setup: Setup) -> tuple[Row, ...]:
 
 
 def _growth(setup: Setup, targets: list[Target]) -> tuple[Row, ...]:
-    """Chains of hinges, with Pinocchio's derivatives of the accelerations beside the shorter."""
+    """Chains of hinges, with Pinocchio's derivatives of accelerations beside these."""
     counts = setup.choose((10, 25, 50, 100, 200), (5, 10))
     field, sizes, beside = [], [], {}
     for n in counts:
@@ -124,11 +124,11 @@ def _race(
         field.append(_mujoco_step(sim, told))
     raced = race(field, setup.repetitions)
     us = [row.timing.median if row.timing else np.nan for row in raced]
-    figures = [{}, {"own steps": us[1] / us[0]}, {"own steps": us[2] / us[0]}]
+    figures = [{}, {"times a step": us[1] / us[0]}, {"times a step": us[2] / us[0]}]
     if setup.has("mujoco"):
-        figures += [{"times ours": us[3] / us[1]}, {"times ours": us[4] / us[1]}, {}]
+        figures += [{"times robosim's": us[3] / us[1]}, {"times robosim's": us[4] / us[1]}, {}]
     if sim.robot.contacts:
-        targets.append(Target(f"{told}: linearize in own steps", us[1] / us[0], STEPS))
+        targets.append(Target(f"{told}: linearize over a step", us[1] / us[0], STEPS))
         if setup.has("mujoco"):
             for k, least, how in ((3, CENTRED, "centred"), (4, FORWARD, "forward")):
                 name = f"{told}: mjd_transitionFD, {how}, over linearize"
@@ -149,7 +149,7 @@ def _repeated(calls: int, what: Callable[[], Any]) -> Callable[[], bool]:
 
 
 def _differences(sim: Simulation, told: str, calls: int, centred: bool) -> Contender:
-    """mjd_transitionFD of the same robot in the same state."""
+    """MuJoCo's mjd_transitionFD for the same robot in the same state."""
     import mujoco
 
     peer = _peer(sim)

@@ -1,4 +1,4 @@
-"""Contenders, and how they are timed: in turns, in one process, in compiled loops."""
+"""Contenders, timed in turns, in one process, in compiled loops."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class Contender:
     who, told : str
         As in `Row`.
     steps : int
-        That a call of `run` takes.
+        The number of time steps in a call of `run`.
     run : callable() -> bool
-        Takes the steps in compiled code; False if they were lost.
+        Takes the time steps in compiled code; False if one of these failed.
     prepare : callable()
-        Goes back to the start; not timed.
+        Restores the start; not timed.
     errors, figures, size, note
         As in `Row`.
     """
@@ -50,9 +50,9 @@ class Contender:
 
 
 def race(contenders: Sequence[Contender], repetitions: int) -> tuple[Row, ...]:
-    """Time all of them in turns, so that a busy minute does not fall on one.
+    """Time all contenders in turns, so that interruptions do not fall on one of them.
 
-    A first round, in which caches fill and kernels compile, is not counted.
+    The first round, which fills caches and compiles kernels, is not counted.
     """
     times: list[list[tuple[float, float]]] = [[] for _ in contenders]
     lost = [False] * len(contenders)
@@ -74,7 +74,7 @@ def race(contenders: Sequence[Contender], repetitions: int) -> tuple[Row, ...]:
         if pairs and not gone:
             cpus, walls = zip(*pairs, strict=True)
             timing = Timing(cpus, walls)
-        note = "; ".join(filter(None, ("lost: not timed" if gone else "", contender.note)))
+        note = "; ".join(filter(None, ("failed: not timed" if gone else "", contender.note)))
         rows.append(
             Row(
                 contender.who,
@@ -92,9 +92,9 @@ def race(contenders: Sequence[Contender], repetitions: int) -> tuple[Row, ...]:
 def stepping(
     sim: Simulation, controller: Controller | str | None, steps: int, every: int | None = None
 ) -> Callable[[], bool]:
-    """A function that takes some steps of ours in one compiled call; False if one failed.
+    """A function that takes some time steps of robosim in one compiled call; False on failure.
 
-    It logs each `every`-th knot, or nothing between the first and the last, as others do.
+    The run logs each `every`-th knot, by default the first and the last alone, as the peers do.
     """
 
     def run() -> bool:
@@ -118,14 +118,14 @@ def ours(
     every: int | None = None,
     **more: Any,
 ) -> Contender:
-    """A simulation of ours as a contender."""
+    """A simulation of robosim as a contender."""
     return Contender(OURS, told, steps, stepping(sim, controller, steps, every), start, **more)
 
 
 def mujoco_run(
     robot: Mechanism, timestep: float, settings: Settings, servos: PD | None = None
 ) -> MuJoCoRun:
-    """A mechanism of ours in MuJoCo, without the energy, whose computation would take time."""
+    """A mechanism in MuJoCo, without the energy, whose computation would take time."""
     import mujoco
 
     peer = MuJoCoRun(robot, timestep, settings, servos=servos)
@@ -138,14 +138,14 @@ def mujoco_contender(
 ) -> Contender:
     """MuJoCo as a contender: `mj_step` with nstep, a loop in C.
 
-    It begins at q each time, or goes on where it is if that is None.
+    Each run begins at q, or at the present state if q is None.
     """
     start = (lambda: None) if q is None else (lambda: peer.set_state(np.asarray(q)))
     return Contender("MuJoCo", told, steps, lambda: peer.step(steps), start, **more)
 
 
 def rollout(peer: MuJoCoRun, targets: Array) -> Callable[[], bool]:
-    """MuJoCo from its present state under controls (n, nu), all in C; it ends at the last state."""
+    """MuJoCo from its present state under controls (n, nu), all in C; the last state is kept."""
     import mujoco
     from mujoco import mj_getState, mj_setState, mj_stateSize, mjtState
     from mujoco.rollout import Rollout

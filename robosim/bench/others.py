@@ -1,4 +1,4 @@
-"""Pinocchio's forward dynamics, PyBullet and Drake on mechanisms of ours."""
+"""Pinocchio's forward dynamics, PyBullet and Drake on mechanisms of robosim."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from robosim.experiments.chains import bent_start
 from robosim.simulation import Simulation
 
 Array = NDArray[np.float64]
-PYBULLET_MOST = 100  # links: it tells the states of up to 128
+PYBULLET_MOST = 100  # links: PyBullet returns the states of at most 128
 
 
 def urdf(robot: Mechanism) -> str:
-    """A tree of hinges as a URDF text, without shapes; its links' frames are ours."""
+    """A tree of hinges as a URDF text, without shapes; link frames are those of robosim."""
     root = etree.Element("robot", name=robot.name)
     etree.SubElement(root, "link", name="world")
     before: dict[str | None, Any] = {None: np.zeros(3)}
@@ -42,12 +42,12 @@ def urdf(robot: Mechanism) -> str:
         element = etree.SubElement(root, "joint", name=joint.name, type="continuous")
         etree.SubElement(element, "parent", link=joint.parent or "world")
         etree.SubElement(element, "child", link=body.name)
-        # At zero the axes of both bodies agree: these chains have no offsets.
+        # At zero the axes of both bodies agree, as these chains have no rotational offsets.
         place = np.asarray(joint.parent_position) - before[joint.parent]
         place = place - (np.asarray(joint.child_position) - reference)
         etree.SubElement(element, "origin", xyz=_text(place))
         etree.SubElement(element, "axis", xyz=_text(np.asarray(joint.axis)))
-    # In lines, as PyBullet takes a line of no more than 1000 characters.
+    # Written on several lines, because PyBullet takes no line of more than 1000 characters.
     return str(etree.tostring(root, encoding="unicode", pretty_print=True))
 
 
@@ -56,9 +56,9 @@ def _text(values: Any) -> str:
 
 
 def aba(robot: Mechanism, text: str, calls: int, size: int = 0, told: str = "") -> Contender:
-    """Pinocchio's aba: accelerations only, no integration, no contacts; its own loop in C++.
+    """Pinocchio's aba: accelerations without integration and contacts, in Pinocchio's C++ loop.
 
-    The difference from MuJoCo's accelerations tells that both have the same robot.
+    The error is the residual of the equations of motion, M a + h - tau, at one of the states.
     """
     import pinocchio as pin
 
@@ -91,7 +91,7 @@ def aba(robot: Mechanism, text: str, calls: int, size: int = 0, told: str = "") 
 def chains(
     setup: Setup, robot: Mechanism, n: int, steps: int, dt: float, scale: float
 ) -> list[Contender]:
-    """Pinocchio's aba, PyBullet and Drake on a chain of hinges that is let go at 45 degrees."""
+    """Pinocchio's aba, PyBullet and Drake on a chain of hinges, released at 45 degrees."""
     found = []
     text = urdf(robot)
     q = bent_start(robot)
@@ -118,7 +118,7 @@ def chains(
 
 
 def _energy(reader: Simulation, engine: Engine) -> float:
-    """Energy [J] of where another engine is, by ours."""
+    """Energy [J] of another engine's state, computed by robosim."""
     q, v = engine.state()
     if not (np.isfinite(q).all() and np.isfinite(v).all()):
         return float("inf")
@@ -127,13 +127,13 @@ def _energy(reader: Simulation, engine: Engine) -> float:
 
 
 class Engine(Protocol):
-    """Another simulator with a chain of hinges, whose coordinates are in our order."""
+    """Another simulator with a chain of hinges, whose coordinates are in robosim's order."""
 
     who: str
     told: str
 
     def set_state(self, q: Array) -> None:
-        """Put it at rest at angles q."""
+        """Set the chain at rest at angles q."""
         ...
 
     def state(self) -> tuple[Array, Array]:
@@ -141,12 +141,12 @@ class Engine(Protocol):
         ...
 
     def step(self, steps: int) -> bool:
-        """Take some steps in a loop in C++; False if they were lost."""
+        """Take some time steps in a loop in C++; False if the simulation failed."""
         ...
 
 
 class PyBullet:
-    """PyBullet's multibody, without motors, damping and sleep; its substeps are the steps."""
+    """PyBullet's multibody without motors, damping and sleep; a time step is a substep."""
 
     who, told = "PyBullet", "substeps"
 

@@ -1,7 +1,7 @@
-"""A capsule pinched between two pads at many times its weight: how fast it creeps out.
+"""A capsule pinched between two pads by forces many times its weight: the speed of its slip.
 
-The same MJCF file for all. Two pads on slides push with 20 N each on an upright capsule of 0.1 kg,
-friction 0.7, so that friction could hold 28 N, and the capsule weighs one.
+All simulators read the same MJCF file. Two pads on slides press with 20 N each on an upright
+capsule of 0.1 kg with friction 0.7. Friction could hold 28 N, and the capsule weighs 1 N.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from robosim.experiments.experiment import Target
 from robosim.simulation import Simulation
 
 TIMESTEP, SECONDS, SETTLED = 2e-3, 5.0, 1.0  # [s]
-FORCE, FRICTION = 20.0, 0.7  # [N] of each pad
-LARGEST = 1e-9  # slip of ours [m/s]
+FORCE, FRICTION = 20.0, 0.7  # [N], of each pad
+LARGEST = 1e-9  # robosim's slip [m/s]
 SLIP = "slip [m/s]"
 MODEL = f"""<mujoco model="pinch">
   <option timestep="{TIMESTEP}"/>
@@ -47,7 +47,7 @@ MODEL = f"""<mujoco model="pinch">
   </actuator>
 </mujoco>
 """
-# Settings of MuJoCo by what they are called; the first are its defaults.
+# Settings of MuJoCo by name; the first are its defaults.
 THEIRS: dict[str, dict[str, Any]] = {
     "default": {},
     "elliptic cone": {"cone": 1},
@@ -61,10 +61,10 @@ THEIRS: dict[str, dict[str, Any]] = {
 
 
 def run_pinch(setup: Setup) -> Report:
-    """How far the capsule slips in four seconds, once it is gripped."""
+    """The slip of the capsule in four seconds, after the grip has settled."""
     rows = list(setup.missing("mujoco"))
     steps = setup.choose(round(SECONDS / TIMESTEP), round(1.5 / TIMESTEP))
-    setup.note("ours")
+    setup.note("robosim")
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "pinch.xml"
         file.write_text(MODEL, encoding="utf-8")
@@ -74,11 +74,11 @@ def run_pinch(setup: Setup) -> Report:
             setup.note(f"MuJoCo, {told}")
             contenders.append(_theirs(file, steps, told, settings))
     rows += race(contenders, setup.repetitions)
-    return Report(tuple(rows), (Target("our slip", slip, LARGEST, "m/s"),))
+    return Report(tuple(rows), (Target("robosim's slip", slip, LARGEST, "m/s"),))
 
 
 def slip_of(height: Callable[[], float], run: Callable[[int], Any], steps: int) -> float:
-    """The speed [m/s] at which the capsule sinks from when it is gripped to the end."""
+    """The mean speed [m/s] at which the gripped capsule sinks."""
     first = round(SETTLED / TIMESTEP)
     run(first)
     begin = height()

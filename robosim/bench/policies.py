@@ -22,7 +22,7 @@ from robosim.simulation.controllers import Compiled
 
 Array = NDArray[np.float64]
 TIMESTEPS = {2: 1.0, 5: 1.5}  # [ms] -> most of MuJoCo's time
-HELD = 10  # steps that a torque is held for
+HELD = 10  # steps for which a torque is held
 DIVERGED = "episodes lost"
 
 
@@ -33,7 +33,7 @@ def random_torques(robot: Mechanism, rows: int, seed: int) -> Array:
 
 
 def follow(robot: Mechanism, torques: Array, timestep: float) -> Compiled:
-    """A compiled controller that gives each row (nu,) of some torques for `HELD` steps."""
+    """A compiled controller that holds each row (nu,) of a table of torques for `HELD` steps."""
     per_row, last = 1.0 / (HELD * timestep), len(torques) - 1
 
     def give(t, q, v, tau):  # type: ignore[no-untyped-def]
@@ -47,7 +47,7 @@ def follow(robot: Mechanism, torques: Array, timestep: float) -> Compiled:
 def our_episodes(
     robot: Mechanism, q: Array, tables: list[Array], timestep: float, size: int
 ) -> Contender:
-    """Ours in all episodes, with its slowest step and who took them."""
+    """robosim in all episodes, with its slowest step and the number of episodes that fail."""
     sim = Simulation(robot, timestep)
     followed = [follow(robot, torques, timestep) for torques in tables]
     steps = HELD * len(tables[0])
@@ -59,10 +59,10 @@ def our_episodes(
                 for _ in sim.stream(steps * timestep, controller, steps, every=steps):
                     pass
             except ConvergenceError:
-                pass  # told as an episode lost
+                pass  # counted below, as a lost episode
         return True
 
-    run()  # so that both solvers are there
+    run()  # so that both solvers are compiled
     times, lost, divided = [], 0, 0
     for torques in tables:
         sim.set_state(q)
@@ -86,7 +86,7 @@ def our_episodes(
 def mujoco_episodes(
     peer: MuJoCoRun, q: Array, tables: list[Array], size: int
 ) -> tuple[Callable[[], bool], dict[str, float]]:
-    """What runs MuJoCo through all episodes, and the number of those in which it diverged."""
+    """A function that runs all episodes in MuJoCo, and the number of those that diverge."""
     import mujoco
 
     model, data = peer.model, peer.data
@@ -111,7 +111,7 @@ def mujoco_episodes(
 
 
 def run_random(setup: Setup) -> Report:
-    """Episodes of the A1 with all its geometry as contacts, at two timesteps."""
+    """Episodes of the A1 with all its geometry as contacts, at two time steps."""
     robot = robosim.load("a1")
     q = above(robot, np.array(robot.home), 0.0)
     episodes, seconds = setup.choose((5, 4.0), (2, 1.0))
@@ -120,7 +120,7 @@ def run_random(setup: Setup) -> Report:
         timestep = 1e-3 * milliseconds
         rows = round(seconds / timestep / HELD)
         tables = [random_torques(robot, rows, seed) for seed in range(episodes)]
-        setup.note(f"ours, {milliseconds} ms")
+        setup.note(f"robosim, {milliseconds} ms")
         field.append(our_episodes(robot, q, tables, timestep, milliseconds))
         if setup.has("mujoco"):
             setup.note(f"MuJoCo, {milliseconds} ms")

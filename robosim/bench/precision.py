@@ -1,4 +1,4 @@
-"""Work and precision: the error at the end of a run over the CPU time that it took."""
+"""Work-precision diagrams: the error at the end of a run over its CPU time."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ STYLES = {"order 2": "o-", "order 4": "s--", "Euler": "o-", "implicit": "v:", "i
 
 @dataclass(frozen=True)
 class Problem:
-    """A motion whose end is asked for.
+    """A motion whose end state is computed.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Point:
-    """One run: who, with what, and where the centres of mass came to, (nb, 3) [m]."""
+    """One run: simulator, settings, and final centres of mass, (nb, 3) [m]."""
 
     who: str
     told: str
@@ -86,8 +86,8 @@ def timed(run: Callable[[], object], prepare: Callable[[], object], repetitions:
 
 
 def our_point(problem: Problem, dt: float, order: int, repetitions: int, tight: bool) -> Point:
-    """A run of ours; `tight` for a reference."""
-    # Order two falls in where order four cannot meet a tolerance that is near rounding.
+    """A run of robosim; `tight` for a reference."""
+    # Order two takes over where order four cannot meet a tolerance near rounding.
     tolerance = 1e-10 if tight and order == 4 else 1e-8
     sim = Simulation(problem.robot, timestep=dt, order=order, tolerance=tolerance)
     n = round(problem.seconds / dt)
@@ -106,7 +106,7 @@ def our_point(problem: Problem, dt: float, order: int, repetitions: int, tight: 
 
 
 def mujoco_point(problem: Problem, dt: float, integrator: str, repetitions: int) -> Point:
-    """A run of MuJoCo; contacts and loops as stiff as it can follow at that timestep."""
+    """A run of MuJoCo; contacts and loops are as stiff as is stable at that time step."""
     from mujoco import mj_kinematics
 
     constrained = problem.robot.contacts or problem.robot.loop_joints
@@ -127,12 +127,12 @@ def mujoco_point(problem: Problem, dt: float, integrator: str, repetitions: int)
 
 
 def errors_of(points: list[Point], exact: Array, scale: float) -> list[float]:
-    """Largest distance of a body from where it should be, over the longest way that one goes."""
+    """Largest position error of a body, over the largest displacement of a body."""
     return [float(np.linalg.norm(p.x - exact, axis=1).max() / scale) for p in points]
 
 
 def solve(setup: Setup, problem: Problem) -> tuple[list[Row], list[Target]]:
-    """All runs of a problem, and what ours must keep to."""
+    """All runs of a problem, and the targets that robosim has to meet."""
     setup.note(f"{problem.name}: reference")
     finest = problem.finest * (setup.choose(1, 4) if problem.order == 2 else 1)
     reference = our_point(problem, finest, problem.order, 1, True)
@@ -144,17 +144,17 @@ def solve(setup: Setup, problem: Problem) -> tuple[list[Row], list[Target]]:
     points: list[Point] = []
     steps = problem.steps[:: setup.choose(1, 3)]
     repetitions = setup.choose(3, 1)
-    # With feet on the ground steps are of order two, whatever is asked for.
+    # With feet on the ground, time steps are of order two for any `order`.
     for order in (2, 4) if problem.order == 4 else (2,):
         for dt in steps:
             setup.note(f"{problem.name}: order {order}, {1e3 * dt:g} ms")
             points.append(our_point(problem, dt, order, repetitions, False))
-    told = f"{problem.name}: the reference changes by {sure:.1e} with half the timestep"
+    told = f"{problem.name}: the reference differs by {sure:.1e} from a run at twice its step"
     if setup.has("mujoco"):
         setup.note(f"{problem.name}: MuJoCo")
         fine = mujoco_point(problem, finest, "RK4", 1)
         (away,) = errors_of([fine], reference.x, scale)
-        told += f"; MuJoCo's RK4 at {1e3 * finest:g} ms comes to {away:.1e} of it"
+        told += f"; MuJoCo's RK4 at {1e3 * finest:g} ms differs by {away:.1e}"
         points += [
             mujoco_point(problem, dt, integrator, repetitions)
             for integrator in INTEGRATORS
@@ -177,15 +177,15 @@ def solve(setup: Setup, problem: Problem) -> tuple[list[Row], list[Target]]:
     for level in LEVELS:
         best = {who: cheapest(rows, who, level) for who in (OURS, "MuJoCo")}
         if np.isfinite(best[OURS]) and np.isfinite(best["MuJoCo"]):
-            what = f"{problem.name}: our CPU time / MuJoCo's for an error below {level:g}"
+            what = f"{problem.name}: robosim's CPU time / MuJoCo's for an error below {level:g}"
             targets.append(Target(what, best[OURS] / best["MuJoCo"], 1.0))
         elif np.isfinite(best["MuJoCo"]) or (level == LEVELS[0] and not np.isfinite(best[OURS])):
-            targets.append(Target(f"{problem.name}: our error", best[OURS], level))
+            targets.append(Target(f"{problem.name}: robosim's error", best[OURS], level))
     return rows, targets
 
 
 def cheapest(rows: list[Row], who: str, level: float) -> float:
-    """Least CPU time [us] of those runs whose error is below a level; inf if there is none."""
+    """Least CPU time [us] of the runs whose error is below a level; inf if there is none."""
     return min(
         (
             row.timing.median
@@ -200,7 +200,7 @@ def problems() -> tuple[Problem, ...]:
     """The double pendulum, ten four-link segments, the trotting A1.
 
     The A1 begins in its gait's first pose with two feet on the ground. When the other two land,
-    after 0.075 s, the first foot slips; both the motion before and that over 2 s are asked for.
+    after 0.075 s, the first foot slips. Both the motion before, and that over 2 s, are measured.
     """
     halving = tuple(0.04 / 2**k for k in range(8))
     pendulum, loops = double_pendulum(), segments(10, OPENING, TILT)
@@ -219,7 +219,7 @@ def problems() -> tuple[Problem, ...]:
 
 
 def run_precision(setup: Setup) -> Report:
-    """Error at the end over CPU time, ours of order 2 and 4 beside MuJoCo's integrators."""
+    """Error at the end over CPU time, robosim of order 2 and 4 beside MuJoCo's integrators."""
     rows: list[Row] = list(setup.missing("mujoco"))
     targets: list[Target] = []
     found = problems()
@@ -256,7 +256,7 @@ def _draw(axes: Axes, problem: Problem, rows: list[Row], targets: list[Target]) 
         )
     axes.axhline(0.01, color="grey", lw=0.7)
     missed = [t.what.split(": ")[1] for t in targets if not t.reached and problem.name in t.what]
-    verdict = "ours is below and left under 1 %" if not missed else f"not ours: {missed[0]}"
+    verdict = "robosim is faster at errors below 1 %" if not missed else f"missed: {missed[0]}"
     axes.set(xlabel="CPU time of the run [ms]", ylabel="error at the end")
     axes.set_title(f"{problem.name}, {problem.seconds:g} s\n{verdict}", fontsize=8)
     axes.grid(alpha=0.25, which="both", linewidth=0.5)

@@ -1,4 +1,4 @@
-"""Dynamics in joint coordinates beside Pinocchio's, with derivatives, and what a call costs."""
+"""Dynamics in joint coordinates beside Pinocchio's, with derivatives and the cost of a call."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from robosim.peers.comparison import random_state
 from robosim.simulation.dynamics import Dynamics
 
 Array = NDArray[np.float64]
-# Our time over Pinocchio's that is allowed, and what a call from Python may cost [us].
+# Most of robosim's time over Pinocchio's; the most that a call from Python may cost is `CALL` [us].
 LIMITS = {"rnea": 2.0, "aba": 1.5, "crba": 2.0, "rnea derivatives": 2.0, "aba derivatives": 2.0}
-# What each is called in Pinocchio, and its loop over states on threads, which some do not have.
+# The name of each algorithm in Pinocchio, and that of its loop over states, if there is one.
 THEIRS = {
     "rnea": ("rnea", "rneaInParallel"),
     "aba": ("aba", "abaInParallel"),
@@ -39,7 +39,7 @@ THEIRS = {
 DERIVATIVES = ("rnea derivatives", "aba derivatives")
 CALL, SLOPE = 3.0, 1.1
 PINOCCHIO = "Pinocchio"
-LARGEST = 200  # velocities; the tensors of Pinocchio's data grow as their cube, 8 GB each at 1000
+LARGEST = 200  # velocities; the tensors in Pinocchio's data grow as their cube, 8 GB each at 1000
 
 
 class States(NamedTuple):
@@ -51,7 +51,7 @@ class States(NamedTuple):
 
 
 def states_of(robot: Mechanism, n: int) -> States:
-    """n random states, with forces that move all joints alike."""
+    """n random states, with accelerations of the same size for all joints."""
     rng = np.random.default_rng(0)
     q, v = (
         np.array(part) for part in zip(*(random_state(robot, rng) for _ in range(n)), strict=True)
@@ -60,7 +60,7 @@ def states_of(robot: Mechanism, n: int) -> States:
 
 
 class Ours:
-    """The algorithms by their names, over all rows in one call, or in a call for each."""
+    """robosim's algorithms by name, over all rows in one call, or with a call for each row."""
 
     def __init__(self, robot: Mechanism) -> None:
         made = Dynamics(robot, tree=True)
@@ -68,7 +68,7 @@ class Ours:
             "rnea": lambda q, v, a: made.inverse_dynamics(q, v, a, passive=False),
             "aba": lambda q, v, a: made.forward_acceleration(q, v, a, passive=False),
             "crba": lambda q, v, a: made.mass_matrix(q),
-            # All three, of which that by q is told.
+            # All three derivatives are computed; that by q is compared.
             "rnea derivatives": lambda q, v, a: made.inverse_dynamics_derivatives(
                 q, v, a, passive=False
             )[0],
@@ -91,7 +91,7 @@ class Ours:
 
 
 class Theirs:
-    """Pinocchio's: in its own loop over rows, on one thread, and in a call for each."""
+    """Pinocchio's algorithms: in its loop over rows on one thread, or with a call for each row."""
 
     def __init__(self, robot: Mechanism, text: str) -> None:
         import pinocchio as pin
@@ -126,7 +126,7 @@ class Theirs:
         return run
 
     def batch(self, name: str, states: States) -> Callable[[], bool] | None:
-        """None where there is no such loop."""
+        """None where Pinocchio has no such loop."""
         loop = THEIRS[name][1]
         if loop is None:
             return None
@@ -141,10 +141,10 @@ class Theirs:
         return run
 
     def error(self, ours: Ours) -> dict[str, float]:
-        """Largest difference of each algorithm's answer, in parts of its largest entry.
+        """Largest difference of each algorithm's result, relative to its largest entry.
 
-        Of derivatives by q the columns of all joints but a floating base, along whose tangent
-        their velocities are others than ours.
+        Derivatives by q are compared for all columns but those of a floating base, because
+        Pinocchio's velocities differ from robosim's along its tangent.
         """
         pin, robot, model = self.pin, self.robot, self.model
         q, v, a = (part[0] for part in states_of(robot, 1))
@@ -172,7 +172,7 @@ class Theirs:
 
 
 def one_hinge(setup: Setup, n: int) -> list[Contender]:
-    """What a call of each of its algorithms costs where there is next to nothing to compute."""
+    """The cost of a call to each of Pinocchio's algorithms for one hinge, mostly overhead."""
     if not setup.has("pinocchio"):
         return []
     robot = chain(1)
@@ -187,7 +187,7 @@ def one_hinge(setup: Setup, n: int) -> list[Contender]:
 def field_of(
     setup: Setup, told: str, robot: Mechanism, text: str, n: int
 ) -> dict[str, list[Contender]]:
-    """Contenders of each algorithm."""
+    """The contenders for each algorithm."""
     ours, states = Ours(robot), states_of(robot, n)
     peer = setup.has("pinocchio") and robot.nv <= LARGEST
     theirs = Theirs(robot, text) if peer else None
@@ -238,7 +238,7 @@ def run_recursive(setup: Setup) -> Report:
             figures = {}
             times = [np.array(row.timing.cpu) for row in peers if row.timing]
             if times:
-                # A call of theirs without what it costs by itself, or their own loop.
+                # The least time of Pinocchio: its calls less the cost of a call, or its loop.
                 times[-1] = times[-1] - np.array(empty[name])
                 best = min(times, key=lambda one: float(np.median(one)))
                 ratio = paired(first.timing.cpu, tuple(best.tolist()))

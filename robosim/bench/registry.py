@@ -1,4 +1,4 @@
-"""All benchmarks by name, and a run of one of them with its files."""
+"""All benchmarks by name, the machine of a run, and the files of results."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ CASES: tuple[Case, ...] = (
 
 
 def find(name: str) -> Case:
-    """The benchmark of that name.
+    """The benchmark with a name.
 
     Raises
     ------
     OptionError
-        If there is none, with the names that there are.
+        If the name is unknown; the message lists the known names.
     """
     for case in CASES:
         if case.name == name:
@@ -63,7 +63,7 @@ def find(name: str) -> Case:
 
 
 def machine() -> dict[str, Any]:
-    """Where a run was made: times mean nothing without it."""
+    """The machine and versions of a run, which its times depend on."""
     model = platform.processor()
     file = Path("/proc/cpuinfo")
     if file.exists():
@@ -81,7 +81,7 @@ def machine() -> dict[str, Any]:
 
 
 def to_dict(case: Case, report: Report, setup: Setup) -> dict[str, Any]:
-    """What the JSON file holds of a case."""
+    """The contents of a case's JSON file."""
     return {
         "name": case.name,
         "title": case.title,
@@ -94,8 +94,8 @@ def to_dict(case: Case, report: Report, setup: Setup) -> dict[str, Any]:
 
 
 def picture(case: Case, report: Report, setup: Setup, file: Path) -> None:
-    """Draw a case into a file."""
-    # Without pyplot, which would look for a display.
+    """Draw the results of a case into a file."""
+    # Not pyplot, which would look for a display.
     from matplotlib.figure import Figure
 
     figure = Figure(layout="constrained")

@@ -1,4 +1,4 @@
-"""What a benchmark leaves: rows of times with their errors, targets, and a picture."""
+"""The results of a benchmark: rows of times with their errors, targets, and a picture."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 OURS = "robosim"
-# Names of errors that several cases have.
+# Names of errors that several cases share.
 ENERGY = "largest |E - E0| / A"
 CLOSURE = "joint violation [m]"
 PENETRATION = "penetration [m]"
@@ -22,12 +22,12 @@ PENETRATION = "penetration [m]"
 
 @dataclass(frozen=True)
 class Timing:
-    """Times of a step [us], one of each repetition.
+    """Times of a time step [us], one for each repetition.
 
     Attributes
     ----------
     cpu : tuple of float
-        CPU time of the whole process, all of its threads.
+        CPU time of the whole process, summed over its threads.
     wall : tuple of float
     """
 
@@ -36,11 +36,11 @@ class Timing:
 
     @property
     def median(self) -> float:
-        """Median CPU time of a step [us]."""
+        """Median CPU time of a time step [us]."""
         return float(np.median(self.cpu))
 
     def to_dict(self) -> dict[str, float]:
-        """As it stands in the JSON file."""
+        """The entries of the JSON file."""
         out = {}
         for name, values in (("cpu_us", self.cpu), ("wall_us", self.wall)):
             out[name] = float(np.median(values))
@@ -57,15 +57,15 @@ class Row:
     who : str
         The simulator.
     told : str
-        Its settings, and what is timed if that is not a whole step.
+        Settings of the simulator, and the timed part if it is not a whole time step.
     timing : Timing or None
-        None if there is no time to tell: a peer that is not installed, a run that was lost.
+        None without a time: for a peer that is not installed, or a run that failed.
     errors : mapping of str to float
-        What the answer was worth, each name with its unit.
+        Errors of the answer; each name includes its unit.
     size : int
-        Links, contacts and the like; 0 where there is only one size.
+        Number of links, contacts and the like; 0 where there is only one size.
     figures : mapping of str to float
-        Other numbers that belong to the time, as iterations a step.
+        Other numbers that belong to the run, such as iterations per step.
     note : str
     """
 
@@ -78,7 +78,7 @@ class Row:
     note: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """As it stands in the JSON file."""
+        """The entries of the JSON file."""
         return {
             "who": self.who,
             "settings": self.told,
@@ -92,16 +92,16 @@ class Row:
 
 @dataclass(frozen=True)
 class Report:
-    """What a case came to.
+    """The results of a case.
 
     Attributes
     ----------
     rows : tuple of Row
     targets : tuple of Target
     size : str
-        What the rows' sizes count.
+        The quantity that the rows' sizes count.
     draw : callable(figure) or None
-        The picture, where bars or lines over the size would not do.
+        Draws the picture instead of bars or lines over the size.
     """
 
     rows: tuple[Row, ...]
@@ -113,7 +113,7 @@ class Report:
 def paired(times: Sequence[float], others: Sequence[float]) -> float:
     """Median over the repetitions of one contender's time over another's.
 
-    These follow each other closely, so a clock that changes in the meantime changes both.
+    Runs of one repetition follow each other closely, so a change of clock rate affects both.
     """
     return float(np.median(np.divide(times, others)))
 
@@ -121,9 +121,9 @@ def paired(times: Sequence[float], others: Sequence[float]) -> float:
 def ratio_target(
     rows: tuple[Row, ...], limit: float, size: int = 0, told: str | None = None
 ) -> tuple[Target, ...]:
-    """Our CPU time over that of the fastest MuJoCo row, `paired`, with the most it may be.
+    """robosim's CPU time over that of the fastest MuJoCo row, by `paired`, and its upper limit.
 
-    Ours is the fastest row, or the one of the settings `told`.
+    The row of robosim is its fastest, or the one with the settings `told`.
     """
     timed = [(row, row.timing) for row in rows if row.size == size and row.timing]
     ours = [timing for row, timing in timed if row.who == OURS and told in (None, row.told)]
@@ -132,11 +132,11 @@ def ratio_target(
         return ()
     mine, other = (min(found, key=lambda timing: timing.median) for found in (ours, theirs))
     at = f"n = {size}: " if size else f"{told}: " if told else ""
-    return (Target(f"{at}our time / MuJoCo's", paired(mine.cpu, other.cpu), limit),)
+    return (Target(f"{at}robosim's time / MuJoCo's", paired(mine.cpu, other.cpu), limit),)
 
 
 def draw_rows(report: Report, figure: Figure) -> None:
-    """Bars of one size, or lines over the sizes; the errors beside them."""
+    """Draw bars for one size, or lines over the sizes, with the errors beside these."""
     if report.draw is not None:
         report.draw(figure)
     elif report.size:
@@ -148,7 +148,7 @@ def draw_rows(report: Report, figure: Figure) -> None:
 def _draw_bars(report: Report, figure: Figure) -> None:
     rows = [row for row in report.rows if row.timing is not None][::-1]
     if not rows:
-        figure.text(0.5, 0.5, "no run came to its end", ha="center")
+        figure.text(0.5, 0.5, "no run was completed", ha="center")
         return
     figure.set_size_inches(11, 1.2 + 0.55 * len(rows))
     axes = figure.subplots()

@@ -1,4 +1,4 @@
-"""What else README tells: a cube that falls, a double pendulum for long, the first step."""
+"""Other figures quoted in README: a falling cube, a long double pendulum, the first step."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ except OSError:
     peak = float("nan")
 print(first, peak)
 """
-# [s] that compiling, a start from the cache, and one with the kernels of a wheel may take
+# Most time [s] of a first step: compiling, from the cache, and with the kernels of a wheel.
 COLD, WARM, AT_ONCE = 30.0, 1.5, 2.0
 
 
@@ -60,17 +60,17 @@ def run_cube(setup: Setup) -> Report:
         timed = mujoco_run(robot, DT, chosen)
         field.append(mujoco_contender(timed, steps, q, told, errors=errors))
     rows = setup.missing("mujoco") + race(field, setup.repetitions)
-    return Report(rows, (Target("our penetration", errors_of(rows)[PENETRATION], 0.0, "m"),))
+    return Report(rows, (Target("robosim's penetration", errors_of(rows)[PENETRATION], 0.0, "m"),))
 
 
 def run_double_pendulum(setup: Setup) -> Report:
-    """A double pendulum let go at 90 and 45 degrees, dt 10 ms, for 10 minutes."""
+    """A double pendulum released at 90 and 45 degrees, dt 10 ms, for 10 minutes."""
     robot, start = double_pendulum(), np.array([np.pi / 2, np.pi / 4])
     seconds = setup.choose(600.0, 20.0)
     steps = round(seconds / DT)
     sim = Simulation(robot, timestep=DT)
     sim.set_state(start)
-    scale = sim.energy() + 2 * 9.81 * 1.0  # both rods hanging
+    scale = sim.energy() + 2 * 9.81 * 1.0  # energy with both rods hanging
     run = sample(sim, seconds, 4, sim.energy)
 
     def told_of(t: object, energies: object) -> dict[str, float]:
@@ -88,25 +88,25 @@ def run_double_pendulum(setup: Setup) -> Report:
         timed = mujoco_run(robot, DT, Settings(told))
         field.append(mujoco_contender(timed, chunk, start, told, errors=told_of(t, energies)))
     rows = setup.missing("mujoco") + race(field, setup.repetitions)
-    return Report(rows, (Target("our |trend| / A", abs(errors["trend / A"]), 1e-3),))
+    return Report(rows, (Target("robosim's |trend| / A", abs(errors["trend / A"]), 1e-3),))
 
 
 def errors_of(rows: tuple[Row, ...]) -> dict[str, float]:
-    """Errors of our row."""
+    """Errors in robosim's row."""
     return dict(next(row for row in rows if row.who == OURS).errors)
 
 
 def run_first_step(setup: Setup) -> Report:
     """From `import robosim` to the end of the A1's first step, compiling and from the cache.
 
-    With kernels that came along in a wheel, these instead, and the first steps of all features.
+    With the kernels of a wheel, the first steps of all features are timed with these instead.
     """
     if AHEAD is not None:
         return _of_the_wheel(setup)
     times: dict[str, list[float]] = {"compiling": [], "from the cache": []}
     memory: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as cache:
-        # A quick run leaves out the compiling: the cache is the usual one.
+        # A quick run does not compile, and uses the common cache.
         fresh = {} if setup.quick else {"NUMBA_CACHE_DIR": cache}
         for label, rounds in (("compiling", 1), ("from the cache", 3)):
             if setup.quick and label == "compiling":
@@ -134,9 +134,9 @@ def run_first_step(setup: Setup) -> Report:
 
 
 def _of_the_wheel(setup: Setup) -> Report:
-    """First steps with kernels that came along and a cache that is empty, each in a process.
+    """First steps with a wheel's kernels and an empty cache, each in a process of its own.
 
-    With how many files of kernels had to be compiled, as not every wheel has those of all features.
+    Each row has the number of compiled kernel files, as not every wheel has those of all features.
     """
     rows, targets = [], []
     asked = {"the A1": [sys.executable, "-c", FIRST_STEP]}

@@ -1,4 +1,4 @@
-"""The numbers of a run as tables in Markdown, to be read or to be shown in a repository."""
+"""The numbers of a run as tables in Markdown."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ HEADS = "CPU us", "least", "most", "wall us"
 
 
 def markdown(told: Sequence[Mapping[str, Any]]) -> str:
-    """A text with a section for each case, from what `to_dict` has made of them."""
+    """A Markdown text with a section for each case, from the results of `to_dict`."""
     parts = ["# Benchmarks", *(_machine(case) for case in told[:1])]
     for case in told:
         quick = ", a quick run" if case["quick"] else ""
@@ -45,7 +45,7 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def times(told: Mapping[str, Any]) -> list[str]:
-    """What stands below `HEADS`; nothing for a row without times."""
+    """The entries below `HEADS`; empty for a row without times."""
     return [f"{told[key]:.3g}" if key in told else "" for key in TIMES]
 
 

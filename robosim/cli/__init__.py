@@ -1,8 +1,8 @@
 """The command line: ``robosim --help``.
 
-Only what every command needs is imported here, so that help and listings come at once; numba,
-matplotlib, pyarrow and the peers are imported by what uses them. Results go to the standard
-output, progress and remarks to the standard error.
+Only modules that every command needs are imported here, so that help and listings appear at once.
+Other modules import numba, matplotlib, pyarrow and the peers on use. Results are printed to the
+standard output, progress and remarks to the standard error.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import warnings
 
 from robosim.cli.application import app, err
 
-# Imported for the commands that they add to the application.
+# Imported because these modules add their commands to the application.
 from robosim.cli import catalogue, convert, runs, viewing, results, learn, reproduce, bench, warmup  # isort: skip
 
 __all__ = [
@@ -30,7 +30,7 @@ __all__ = [
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    """A warning as the commands show their own, without the line of code that it came from."""
+    """Print a warning in the style of the commands, without the line of code that issued it."""
     err.print(f"warning: {message}", style="yellow", markup=False, soft_wrap=True)
 
 

@@ -1,4 +1,4 @@
-"""``--add``: models beside the one that a command is about."""
+"""``--add``: models in addition to the one of a command."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Added = Annotated[
 
 
 class Addition(NamedTuple):
-    """A model to add: its name or path, position (3,) [m] and turn about z [rad]."""
+    """A model to add: its name or path, position (3,) [m] and rotation about z [rad]."""
 
     model: str
     position: tuple[float, float, float]
@@ -36,7 +36,7 @@ class Addition(NamedTuple):
 
 
 def addition(text: str) -> Addition:
-    """What one ``--add`` asks for.
+    """The model, position and rotation in one ``--add``.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def _number(text: str, value: str) -> float:
 
 
 def prefix_of(robot: Mechanism, model: str) -> str:
-    """What stands before the names of an added model: its name, and a number from the second on."""
+    """The prefix of an added model's names: its name, with a number from the second one on."""
     base = Path(model).name.partition(".")[0].rpartition(":")[2]
     names = [body.name for body in robot.bodies] + [frame.name for frame in robot.world_frames]
     prefix, k = f"{base}/", 2
@@ -77,6 +77,6 @@ def prefix_of(robot: Mechanism, model: str) -> str:
 
 
 def with_added(robot: Mechanism, other: Mechanism, wanted: Addition) -> Mechanism:
-    """The robot with another model where `--add` puts it."""
+    """The robot with another model at the position of `--add`."""
     turn = quaternions.from_axis_angle((0.0, 0.0, 1.0), wanted.yaw)
     return robot.add(other, wanted.position, turn, prefix_of(robot, wanted.model))

@@ -1,4 +1,4 @@
-"""The application that the commands are added to, and how it reports what went wrong."""
+"""The application to which commands are added, and its error messages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 import robosim
 from robosim.errors import RobosimError
 
-INTERRUPTED = 130  # as a shell reports a command that was ended by ctrl-C
+INTERRUPTED = 130  # exit code of shells for a command ended by ctrl-C
 
 EXAMPLES = (
     ("robosim models", "what can be loaded by name"),
@@ -39,10 +39,10 @@ err = Console(stderr=True, highlight=False)
 
 
 class Application(TyperGroup):
-    """Turns errors that robosim raises on purpose into a message and exit code 1."""
+    """Converts errors that robosim raises deliberately to a message and exit code 1."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        # --debug is about all commands and is found wherever it was put.
+        # --debug concerns all commands, and is accepted at any position.
         if "--debug" in args:
             args = ["--debug", *(arg for arg in args if arg != "--debug")]
         return super().parse_args(ctx, args)
@@ -56,7 +56,7 @@ class Application(TyperGroup):
             report(error)
             raise typer.Exit(1) from None
         except OSError as error:
-            # Files have errors of robosim's: what is left is where results are printed to.
+            # Errors of files are robosim's; the remaining ones are those of the standard output.
             if ctx.params.get("debug") or error.errno != errno.ENOSPC:
                 raise
             report(RobosimError(f"the output cannot be written: {error.strerror}"))
@@ -64,18 +64,18 @@ class Application(TyperGroup):
 
 
 def show(*renderables: RenderableType) -> None:
-    """Print results on stdout; where that is a file or a pipe, without folding lines."""
+    """Print results on stdout; lines are not wrapped in a file or a pipe."""
     console = out if out.is_terminal else Console(highlight=False, width=500)
     console.print(*renderables)
 
 
 def report(error: Exception) -> None:
-    """Say on stderr what went wrong."""
+    """Print an error on stderr."""
     err.print(Text.assemble(("error: ", "bold red"), (str(error), "red")), soft_wrap=True)
 
 
 def remark(text: str) -> None:
-    """Say on stderr what a reader should know."""
+    """Print a remark on stderr."""
     err.print(Text(text, style="yellow"), soft_wrap=True)
 
 

@@ -1,4 +1,4 @@
-"""What several commands take: a model, and a controller by name."""
+"""Arguments that several commands have: a model, and a controller by name."""
 
 from __future__ import annotations
 
@@ -44,20 +44,21 @@ def controller(
     effort_limits: bool = False,
     q: Any = None,
 ) -> Callable[[Simulation], Any]:
-    """The controller that ``--controller NAME`` asks for.
+    """The controller of ``--controller NAME``.
 
-    ``stand``, ``trot`` and ``zero`` are built in; by default a robot with actuators and a floating
-    base stands and any other moves freely. ``module:function`` is a Python function: one whose
-    first parameter is called ``robot`` is called once with the robot and returns the controller, as
-    ``robosim.controllers.stand`` does; one that numba has jitted is compiled into the loop; any
-    other is the controller itself, called with the simulation before every step. What
-    ``--implicit`` says is for ``stand`` only, and what ``--effort-limits`` says for a PD. A robot
-    without a stance of its own stands at `q` (nq,), if that is given.
+    ``stand``, ``trot`` and ``zero`` are built in. By default a robot with actuators and a floating
+    base stands, and any other moves freely. ``module:function`` is a Python function. If its first
+    parameter is named ``robot``, it is called once with the robot and returns the controller, as
+    ``robosim.controllers.stand`` does. A function that numba has jitted is compiled into the loop.
+    Any other function is the controller, and is called with the simulation before every step.
+    ``--implicit`` is for ``stand`` only, and ``--effort-limits`` for a PD. A robot without a stance
+    stands at `q` (nq,), if given.
 
     Raises
     ------
     ControllerError
-        If there is no such controller; and, from the controller, instead of what it raises.
+        If there is no such controller. Errors that the controller raises are also converted to this
+        one.
     OptionError
         For ``--implicit``, ``--explicit`` or ``--effort-limits`` with another controller.
     """
@@ -76,7 +77,7 @@ def controller(
 
 
 def limit_efforts(control: PD, robot: Mechanism) -> None:
-    """Keep a PD within the joints' effort limits, and within its own."""
+    """Limit a PD to the joints' effort limits, in addition to its own limits."""
     limits = robot.effort_limits
     if not np.all(limits > 0):
         names = [robot.actuated_names[k] for k in np.flatnonzero(limits == 0)]
@@ -109,7 +110,7 @@ def _unlimited(
     if not callable(found):
         raise ControllerError(f"controller '{name}': a {type(found).__name__} cannot be called")
     _check_parameters(name, found)
-    # The compiled loop knows this one, and it has no errors of a user's.
+    # Already known to the compiled loop, and without errors of user code.
     return found if isinstance(found, controllers.PD) else _answering(name, robot, found)
 
 
@@ -117,7 +118,7 @@ def _find(name: str) -> Any:
     module_name, _, attribute = name.partition(":")
     if not module_name or not attribute:
         raise ControllerError(f"controller '{name}': must be of the form module:function")
-    # The command is not a script in the working directory, which so is not searched by itself.
+    # Python does not search the working directory for modules of an installed command.
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     try:
@@ -162,7 +163,7 @@ def _makes_controllers(found: Any) -> bool:
 def _signature(found: Callable[..., Any]) -> Signature | None:
     try:
         return signature(found)
-    except (TypeError, ValueError):  # a builtin that does not tell
+    except (TypeError, ValueError):  # a builtin without a signature
         return None
 
 
@@ -181,7 +182,7 @@ def _check_parameters(name: str, found: Callable[..., Any]) -> None:
 
 
 def _guarded(name: str, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """The same function, whose errors say where in it they come from."""
+    """The function, with errors that contain the line at which they occurred."""
 
     def controller(argument: Any) -> Any:
         try:
@@ -196,7 +197,7 @@ def _guarded(name: str, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def _answering(name: str, robot: Mechanism, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """A guarded controller that has to answer, if there are joints to drive."""
+    """A guarded controller that must return torques, if there are actuated joints."""
     guarded = _guarded(name, function)
 
     def controller(sim: Any) -> Any:
@@ -213,7 +214,7 @@ def _answering(name: str, robot: Mechanism, function: Callable[[Any], Any]) -> C
 
 
 def _told(error: Exception) -> str:
-    """An error in one line, with the place that raised it."""
+    """An error in one line, with the place at which it was raised."""
     if isinstance(error, SyntaxError):
         return f"{type(error).__name__}: {error}"
     frames = traceback.extract_tb(error.__traceback__)

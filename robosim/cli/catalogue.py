@@ -1,4 +1,4 @@
-"""``robosim models`` and ``robosim info``: what there is."""
+"""``robosim models`` and ``robosim info``: available models, and their properties."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def models(as_json: arguments.Json = False) -> None:
             collected.setdefault(one.origin, []).append(one.name)
     show(table)
     for origin, names in collected.items():
-        # Their descriptions are the paths of their files, which are for scripts.
+        # Descriptions of these models are file paths, which are only for scripts.
         show("", f"[bold]{escape(origin)}[/bold]", escape("  ".join(names)))
 
 

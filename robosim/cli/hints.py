@@ -1,4 +1,4 @@
-"""Commands that a command proposes, with the options that it was given itself."""
+"""Proposed commands, with the options of the present command."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 import typer
 
-# What is of the run that was, not of the one that is proposed.
+# Options of the present run only.
 _OWN = {"record", "port", "host", "open_browser", "log", "every", "view", "as_json"}
 
 
 def proposed(context: typer.Context, command: str, *arguments: str) -> str:
-    """``robosim COMMAND ARGUMENTS`` with each option on the line that COMMAND takes as well."""
+    """``robosim COMMAND ARGUMENTS``, with each given option that COMMAND has as well."""
     words = ["robosim", command, *arguments]
     group: Any = None if context.parent is None else context.parent.command
     other = None if group is None else group.get_command(context.parent, command)
@@ -26,7 +26,7 @@ def proposed(context: typer.Context, command: str, *arguments: str) -> str:
 
 
 def _words(parameter: Any, value: Any) -> list[str]:
-    """An option as it is written on the line; nothing of an argument."""
+    """The words of an option on the command line; none for an argument."""
     if parameter.param_type_name != "option":
         return []
     if parameter.is_flag:

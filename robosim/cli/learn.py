@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from robosim.description.mechanism import Mechanism
     from robosim.learning import Learned
 
-TOGETHER = 8  # learners that a worker on Ray tries at a time, in one vector register
+TOGETHER = 8  # learners of a worker on Ray at a time, in one vector register
 
 
 @app.command()
@@ -138,7 +138,7 @@ def learn(
 def _workers(
     robot: Mechanism, n: int | None, timestep: float
 ) -> AbstractContextManager[Workers | None]:
-    """Workers on Ray, if they are asked for."""
+    """Workers on Ray, if requested."""
     if n is None:
         return nullcontext()
     from robosim.cluster import Workers
@@ -147,19 +147,19 @@ def _workers(
 
 
 def _files(stem: Path | None) -> dict[str, Path]:
-    """The files that are written, by what they are; none without a stem."""
+    """The files to write, by their kinds; none without a stem."""
     if stem is None:
         return {}
     if not stem.absolute().parent.is_dir():
         raise OptionError(f"--out {stem}: the directory does not exist")
-    # A name that ends in one of the suffixes means the same.
+    # A name with one of the suffixes is equivalent.
     base = stem.with_suffix("") if stem.suffix in (".json", ".png", ".html") else stem
     ends = {"gait": ".json", "curve": ".png", "page": ".html"}
     return {what: base.with_name(base.name + end) for what, end in ends.items()}
 
 
 def _show_best(found: Learned, robot: Mechanism, page: Path) -> None:
-    """A page of the best gait."""
+    """Write a page of the best gait."""
     from robosim.learning.walking import walker
     from robosim.viz import Recorder, live
 

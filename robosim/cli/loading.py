@@ -1,4 +1,4 @@
-"""What commands take about how to load a model."""
+"""Options of commands for loading a model."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ SelfCollide = Annotated[
 
 @dataclass(frozen=True)
 class Files:
-    """Which files make up a model, and whether its base is fixed."""
+    """Options for the files of a model, and for its base."""
 
     floating_base: FloatingBase = None
     package_dir: PackageDirs = None
@@ -134,7 +134,7 @@ class Files:
 
 @dataclass(frozen=True)
 class Loading(Files):
-    """The same, and what it touches."""
+    """The same, with options for contacts."""
 
     friction: Friction = None
     no_ground: NoGround = False
@@ -144,7 +144,7 @@ class Loading(Files):
 
     @property
     def links(self) -> str | list[str]:
-        """What `--touching` says, as `robosim.load` takes it for `contacts`."""
+        """Links of `--touching`, for the argument `contacts` of `robosim.load`."""
         if self.touching is None or self.touching in ("all", "feet", "none"):
             return self.touching or "all"
         links = [name.strip() for name in self.touching.split(",") if name.strip()]
@@ -153,7 +153,7 @@ class Loading(Files):
         return links
 
     def load(self, model: str, **options: Any) -> Mechanism:
-        """The robot that the options of the command line ask for."""
+        """Load the robot with these options."""
         robot = super().load(
             model,
             ground=not self.no_ground,
@@ -169,12 +169,12 @@ class Loading(Files):
 
 @dataclass(frozen=True)
 class World(Loading):
-    """The same, and what stands beside it."""
+    """The same, with options for obstacles and added models."""
 
     add: Added = None
 
     def load(self, model: str, **options: Any) -> Mechanism:
-        """The robot that the options of the command line ask for, and what is added to it."""
+        """Load the robot with these options, and add the other models."""
         wanted = [addition(text) for text in self.add or ()]
         robot = super().load(model, **options)
         for one in wanted:

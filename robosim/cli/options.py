@@ -1,4 +1,4 @@
-"""Options that several commands take: written once, as a class, and in the signature of each."""
+"""Options that several commands have: defined once, in a class."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any, get_type_hints
 
 
 def with_options(command: Callable[..., None]) -> Callable[..., None]:
-    """A command whose parameters that are dataclasses are made of options: one for each field.
+    """A command in which parameters that are dataclasses are replaced by options for their fields.
 
-    The options stand where the parameter does, as typer reads signatures.
+    The options take the place of the parameter in the signature, which typer reads.
     """
     kinds: dict[str, type[Any]] = {
         name: kind

@@ -1,4 +1,4 @@
-"""``robosim compare`` and ``robosim plot``: what came out."""
+"""``robosim compare`` and ``robosim plot``: results."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def plot(
     run = read_log(log)
     if run.note:
         remark(f"note: {run.note}")
-    # Without the robot the plot has neither limits nor contacts, and is one all the same.
+    # Without the robot, the plot has neither limits nor contacts.
     robot = None if model is None else Files(package_dir=package_dir).load(model)
     if robot is not None:
         check_robot(run, robot)

@@ -1,4 +1,4 @@
-"""A run with all that may watch it: a log, a live view, a recording, a progress bar, ctrl-C."""
+"""A run with a log, a live view, a recording, a progress bar, and ctrl-C."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 
 class _Timed:
-    """A simulation whose stream takes the time that it spends on stepping, without compiling."""
+    """A simulation whose stream measures the time of steps, without compilation."""
 
     def __init__(self, sim: Simulation, also: Also | None) -> None:
         self._sim = sim
         self._also: dict[str, Any] = {} if also is None else {"also": also}
-        self.wall_seconds = 0.0  # of the newest chunk
+        self.wall_seconds = 0.0  # of the last chunk
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._sim, name)
@@ -41,7 +41,8 @@ class _Timed:
         while True:
             start, compiling = time.perf_counter(), CompileNotice.seconds
             chunk = next(chunks, None)
-            # A contact that the tree's solver cannot solve may ask for the kernels of the other.
+            # A contact that the tree's solver cannot solve may require the kernels of the other
+            # one.
             compiling = CompileNotice.seconds - compiling
             self.wall_seconds = time.perf_counter() - start - compiling
             if chunk is None:
@@ -62,10 +63,10 @@ def run(
     also: Also | None = None,
     quiet: bool = False,
 ) -> KeyboardInterrupt | ConvergenceError | ControllerError | None:
-    """Run to the end, or to what is returned: ctrl-C, or a step or controller that failed.
+    """Run to the end, or until an error or ctrl-C, which is returned.
 
-    `interrupted` says whether ctrl-C was pressed. Only what went wrong with the simulation
-    itself is returned, so that it can be reported together with what was done until then. The
+    `interrupted` returns whether ctrl-C was pressed. Only errors of the simulation and the
+    controller are returned, so that they can be reported together with the results until then. The
     log is closed in any case.
     """
     timed = _Timed(sim, also)
@@ -108,7 +109,7 @@ def run(
 
 @contextmanager
 def interruptible() -> Iterator[Callable[[], bool]]:
-    """Lets ctrl-C be seen between chunks, so that none is torn; a second one acts at once."""
+    """Context in which ctrl-C takes effect between chunks; a second ctrl-C acts at once."""
     if threading.current_thread() is not threading.main_thread():
         yield lambda: False
         return
@@ -129,7 +130,7 @@ def interruptible() -> Iterator[Callable[[], bool]]:
 
 @contextmanager
 def _progress(steps: int | None, quiet: bool) -> Iterator[Callable[[int], None]]:
-    """A bar on stderr, where that is a terminal, and the function that advances it."""
+    """A progress bar on stderr, if that is a terminal, and the function that advances it."""
     if quiet or steps is None or not err.is_terminal:
         yield lambda done: None
         return
@@ -156,7 +157,7 @@ def _progress(steps: int | None, quiet: bool) -> Iterator[Callable[[int], None]]
 
 
 def counting_bar() -> Progress:
-    """A bar on stderr for some things done one after the other, which the description names."""
+    """A progress bar on stderr that counts items, whose names are in the description."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     return Progress(

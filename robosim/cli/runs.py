@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from robosim.log import RunStatistics
     from robosim.simulation import Simulation
 
-OPENING = 5.0  # [s] that a browser may take to open a page
+OPENING = 5.0  # [s], time for a browser to open a page
 
 
 @app.command()
@@ -116,7 +116,7 @@ def simulate(
         remark(
             f"note: {seconds:g} s are no whole number of steps: {steps * timestep:.9g} s instead"
         )
-    # The page is there before the kernels are, and says how far these are.
+    # The page is served before the kernels are compiled, and shows their progress.
     with ExitStack() as early:
         viewer, opened = None, time.monotonic()
         if view:
@@ -146,7 +146,7 @@ def simulate(
             quiet=as_json,
         )
         if open_browser and stopped is None:
-            # A browser that is still starting finds the page, which then stays.
+            # Time for a browser that is starting to open the page, which then stays.
             time.sleep(max(0.0, opened + OPENING - time.monotonic()))
         watching.save(recorder)
     summary = statistics.summary(failed_steps=int(isinstance(stopped, ConvergenceError)))
@@ -164,13 +164,13 @@ def simulate(
 
 
 def check_seconds(seconds: float) -> None:
-    """Refuse a time that is none."""
+    """Refuse an invalid time."""
     if not (math.isfinite(seconds) and seconds > 0):
         raise OptionError(f"--seconds must be a positive number, not {seconds}")
 
 
 def _why_not_in_lanes(sim: Simulation, control: Any, framed: bool) -> str:
-    """Why legs will not be stepped side by side though they were asked to; empty if they will."""
+    """The reason why legs will not be computed in lanes although requested; empty if they will."""
     from robosim.simulation.controllers import PD, Compiled
 
     if not sim.lanes:
@@ -183,14 +183,14 @@ def _why_not_in_lanes(sim: Simulation, control: Any, framed: bool) -> str:
 
 
 def leave(stopped: BaseException | None, statistics: RunStatistics, log: Path | None) -> None:
-    """Report why a run ended before its time, and exit accordingly."""
+    """Report why a run ended early, and exit accordingly."""
     from robosim.log import partial_path
 
     if stopped is None:
         return
     kept = ""
     if log is not None:
-        # Still there if a second ctrl-C came while the complete file was being written.
+        # Still exists if a second ctrl-C was pressed while the complete file was being written.
         where = partial_path(log) if partial_path(log).exists() else log
         kept = f"; the log of the {statistics.steps} steps until then is {where}"
     if isinstance(stopped, KeyboardInterrupt):

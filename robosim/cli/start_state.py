@@ -1,4 +1,4 @@
-"""Where a run starts: a pose by name, coordinates and velocities by name, some height."""
+"""The start of a run: a named pose, coordinates and velocities by name, a height."""
 
 from __future__ import annotations
 
@@ -60,16 +60,16 @@ Drop = Annotated[
 def start_state(
     robot: Mechanism, pose: str | None, q: Sequence[str], v: Sequence[str], drop: float
 ) -> dict[str, Any] | None:
-    """What `Simulation.set_state` takes to start where the options say; None for its own start.
+    """Arguments of `Simulation.set_state` for these options; None for the default start.
 
-    Loops close around the coordinates that the options name.
+    Loops are closed with the named coordinates held.
 
     Raises
     ------
     OptionError
-        For names that the robot has not, and values that are no finite numbers.
+        For unknown names, and values that are not finite numbers.
     """
-    # Here, as logs take long to import.
+    # Imported here, because logs take long to import.
     from robosim.log.columns import base_columns
 
     if not math.isfinite(drop):
@@ -93,7 +93,7 @@ def start_state(
     velocities = np.zeros(robot.nv)
     for index, value in _values("--v", v, robot.v_names, base[1]).items():
         velocities[index] = value
-    # Joints of several coordinates cannot be held.
+    # Joints with several coordinates cannot be held.
     singles = {joint.name for joint in robot.tree_joints if joint.nq == 1}
     hold = [names[index] for index in given if names[index] in singles]
     return {"q": positions, "v": velocities, "hold": hold}
@@ -102,7 +102,7 @@ def start_state(
 def _values(
     option: str, texts: Sequence[str], names: Sequence[str], bases: Mapping[int, str]
 ) -> dict[int, float]:
-    """Index -> value of each NAME=VALUE; those of `bases` have other names there, as in logs."""
+    """Index -> value of each NAME=VALUE; `bases` have other names, as in logs."""
     found: dict[int, float] = {}
     base = {name: index for index, name in bases.items()}
     for text in texts:
@@ -130,7 +130,7 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _normalize(robot: Mechanism, q: Any, given: dict[int, float]) -> None:
-    """Give the quaternions that entries were set of their length."""
+    """Normalize the quaternions of which entries were set."""
     for begin, joint in zip(robot.q_offsets, robot.tree_joints, strict=False):
         part = slice(begin + joint.nq - 4, begin + joint.nq)
         if joint.has_quaternion and any(part.start <= index < part.stop for index in given):

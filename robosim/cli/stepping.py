@@ -1,4 +1,4 @@
-"""How a robot is stepped: from where, by what controller, with what options."""
+"""Options of stepping: start, controller, and simulation."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ ImpossibleInertia = Annotated[
 
 @dataclass(frozen=True)
 class Stepping:
-    """A simulation's controller, start and options."""
+    """Controller, start and options of a simulation."""
 
     controller: Controller = None
     timestep: Timestep = 1e-3
@@ -167,7 +167,7 @@ class Stepping:
     impossible_inertia: ImpossibleInertia = "refuse"
 
     def controls(self, name: str | None, robot: Mechanism, timestep: float) -> Any:
-        """The controller of that name, as the options want it."""
+        """The controller with that name, with these options."""
         if self.gait is not None:
             return self._walking(name, robot, timestep)
         q = None
@@ -178,7 +178,7 @@ class Stepping:
         return arguments.controller(name, robot, timestep, *options)
 
     def check(self, robot: Mechanism) -> dict[str, Any] | None:
-        """Where the robot starts, as `start_state` says; options that do not fit are refused."""
+        """The start of the robot, as by `start_state`; refuses options that do not fit."""
         if not (math.isfinite(self.timestep) and self.timestep > 0):
             raise OptionError(f"--timestep must be a positive number, not {self.timestep!r}")
         if self.facets is not None and self.friction_cone != "linearized":
@@ -192,8 +192,8 @@ class Stepping:
         return start_state(robot, self.pose, self.q or (), self.v or (), self.drop)
 
     def start(self, robot: Mechanism, timestep: float, lanes: bool = False) -> Any:
-        """The simulation at its start, with its kernels compiled."""
-        state = self.check(robot)  # before there is anything to compile
+        """The simulation at its start, with compiled kernels."""
+        state = self.check(robot)  # before kernels are compiled
         makers = {"maximal": self._maximal, "reduced": self._reduced}
         sim: Any = makers.get(self.formulation, self._minimal)(robot, timestep, lanes)
         if self.gait is not None and state is None:
@@ -202,13 +202,14 @@ class Stepping:
             sim.set_state(**state)
         from robosim.simulation import FEWEST_IN_LANES
 
-        # Compiles what this robot needs; a step that fails is told once it is its turn.
+        # Compiles the kernels of this robot; an error of the step is reported when the run reaches
+        # it.
         with suppress(RobosimError):
             sim.copy().run((FEWEST_IN_LANES + 1) * timestep if sim.lanes else timestep)
         return sim
 
     def _walking(self, name: str | None, robot: Mechanism, timestep: float) -> Gait:
-        """The gait of a file."""
+        """The gait in a file."""
         from robosim.learning import Learned
         from robosim.simulation.controllers import Gait
 
@@ -246,7 +247,7 @@ class Stepping:
         )
 
     def _minimal(self, robot: Mechanism, timestep: float, lanes: bool) -> MinimalSimulation:
-        """One in joint coordinates."""
+        """A simulation in joint coordinates."""
         self._refuse_maximal(lanes)
 
         from robosim.minimal import MinimalSimulation
@@ -260,7 +261,7 @@ class Stepping:
         )
 
     def _reduced(self, robot: Mechanism, timestep: float, lanes: bool) -> ReducedSimulation:
-        """One by the formulation of [Sueda]."""
+        """A simulation by the formulation of [Sueda]."""
         self._refuse_maximal(lanes)
         if self.order != 2:
             raise OptionError("--order is for --formulation maximal or galerkin")
@@ -270,7 +271,7 @@ class Stepping:
         return ReducedSimulation(robot, timestep, contacts=self.contacts, ignore=self.ignore or ())
 
     def _refuse_maximal(self, lanes: bool) -> None:
-        """Refuse what only maximal coordinates have."""
+        """Refuse options of maximal coordinates."""
         for option, given in (
             ("--lanes", lanes),
             ("--friction-cone", self.friction_cone != "second_order"),

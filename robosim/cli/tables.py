@@ -1,4 +1,4 @@
-"""What the commands print: tables for people, dictionaries for JSON."""
+"""Output of the commands: tables, and dictionaries for JSON."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def plain_table(*headings: str, title: str | None = None) -> Table:
-    """An empty table without lines; headings that end in ``>`` are over numbers."""
+    """An empty table without lines; headings that end in ``>`` are for numbers."""
     table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
     for heading in headings:
         number = heading.endswith(">")
@@ -33,7 +33,7 @@ def plain_table(*headings: str, title: str | None = None) -> Table:
 
 
 def targets_table(targets: Mapping[str, Sequence[Target]]) -> Table:
-    """What was to be reached, by experiment, and whether it was."""
+    """Targets by experiment, and whether they were reached."""
     table = plain_table("experiment", "target", "limit>", "measured>", "")
     for name, rows in targets.items():
         for k, target in enumerate(rows):
@@ -54,7 +54,7 @@ def _number(value: float) -> str:
 
 
 def outcome_table(summary: dict[str, Any], plot: str) -> Table:
-    """What a run came to, from the summary of its statistics; `plot` draws its log."""
+    """The results of a run, from the summary of its statistics; `plot` is a command for its log."""
     table = plain_table("", "")
     table.show_header = False
 
@@ -102,7 +102,7 @@ def outcome_table(summary: dict[str, Any], plot: str) -> Table:
 
 
 def robot_dictionary(robot: Mechanism) -> dict[str, Any]:
-    """What ``robosim info --json`` prints."""
+    """The output of ``robosim info --json``."""
     return {
         "name": robot.name,
         "source": robot.source,
@@ -187,7 +187,7 @@ def robot_dictionary(robot: Mechanism) -> dict[str, Any]:
 
 
 def robot_tables(robot: Mechanism) -> list[Table]:
-    """What ``robosim info`` prints, one table after the other."""
+    """The tables of ``robosim info``."""
     tables = []
     for section in overview.sections(robot):
         table = plain_table(*map(escape, section.headings), title=escape(section.title) or None)
@@ -200,7 +200,7 @@ def robot_tables(robot: Mechanism) -> list[Table]:
 
 
 def contacts_table(links: list[dict[str, Any]]) -> Table:
-    """What ``robosim info --contacts`` prints, from `robosim.loaders.contacts.reasons`."""
+    """The table of ``robosim info --contacts``, from `robosim.loaders.contacts.reasons`."""
     table = plain_table("link with collision shapes", "body", "points>", "why")
     for link in links:
         table.add_row(
@@ -210,19 +210,19 @@ def contacts_table(links: list[dict[str, Any]]) -> Table:
 
 
 def _plain(value: Any) -> Any:
-    """A value, or one for each coordinate, as JSON can hold it."""
+    """A value, or one for each coordinate, for JSON."""
     if np.ndim(value):
         return [_plain(each) for each in value]
     return value if isinstance(value, bool) else _finite(value)
 
 
 def _finite(value: float) -> float | None:
-    """The value as JSON can hold it: no limit is None."""
+    """The value for JSON: None instead of an infinite limit."""
     return float(value) if math.isfinite(value) else None
 
 
 def learned_table(found: Learned, files: Mapping[str, Path]) -> Table:
-    """How far a search for a gait has come."""
+    """The results of a search for a gait."""
     table = plain_table("", "")
     table.show_header = False
 

@@ -1,4 +1,4 @@
-"""``robosim view`` and ``robosim replay``: a robot live in the browser, and logs shown again."""
+"""``robosim view`` and ``robosim replay``: a live view in the browser, and replays of logs."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def view(
     robot = loading.load(model)
     for warning in robot.warnings:
         remark(f"warning: {warning}")
-    # What can be loaded can be looked at; warnings name what is held, and what counts as a ball.
+    # Robots that cannot be simulated can be viewed; warnings name the replaced values.
     looked_at = replace(stepping, massless="lock", impossible_inertia="ball")
     name = stepping.controller or arguments.default_controller(robot)
 
@@ -97,7 +97,7 @@ def view(
     watched = watch and recorder is None and Path(model).expanduser().is_file()
     renew = Watch([model], again) if watched else None
     port, host = watching.port, watching.host
-    # The page is there before the kernels are, and says how far these are.
+    # The page is served before the kernels are compiled, and shows their progress.
     runs = False
     try:
         with open_viewer(robot, port, host, open_browser) as viewer:
@@ -111,7 +111,7 @@ def view(
                     viewer,
                     recorder,
                     controllers=_built_in(robot, stepping.effort_limits) | {name: made},
-                    # Of the robot that is shown, which may have been loaded again.
+                    # The robot that is shown, which may have been loaded again.
                     rebuild=lambda timestep: looked_at.start(viewer.robot, timestep),
                     renew=renew,
                     paused=paused,
@@ -182,7 +182,7 @@ def replay(
 
 
 def _built_in(robot: Mechanism, effort_limits: bool) -> dict[str, Any]:
-    """The controllers that every robot, or every one with actuators, can have."""
+    """The controllers of every robot, or of every robot with actuators."""
     from robosim.simulation.controllers import BUILT_IN
 
     def within(make: Any) -> Any:

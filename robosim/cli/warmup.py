@@ -1,4 +1,4 @@
-"""``robosim warmup``: kernels compiled before they are needed."""
+"""``robosim warmup``: compiling kernels in advance."""
 
 from __future__ import annotations
 

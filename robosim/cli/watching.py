@@ -1,4 +1,4 @@
-"""How a run is watched: in the browser, or as a page, a video or a picture of it."""
+"""Options for watching a run: in the browser, or as a page, a video or a picture."""
 
 from __future__ import annotations
 
@@ -62,24 +62,24 @@ class Watching:
     host: Host = None
 
     def check(self) -> None:
-        """Refuse a recording that could not be written, before a run and not after it."""
+        """Refuse a recording that cannot be written, before a run."""
         if self.record is not None:
             check_record(self.record, "--record")
 
     def recorder(self, robot: Mechanism) -> Recorder | None:
-        """What collects a recording, if one is asked for."""
+        """The recorder, if a recording is requested."""
         from robosim.viz import Recorder
 
         return None if self.record is None else Recorder(robot, fps=30)
 
     def save(self, recorder: Recorder | None) -> None:
-        """Write what was collected, if anything was to be."""
+        """Write the recording, if one is requested."""
         if self.record is not None and recorder is not None:
             save_recording(recorder, self.record)
 
 
 def check_record(record: Path, option: str) -> None:
-    """Refuse a file that a recording could not be written to."""
+    """Refuse a file to which a recording cannot be written."""
     suffix = record.suffix.lower()
     if suffix not in RECORDINGS:
         raise OptionError(
@@ -95,7 +95,7 @@ def check_record(record: Path, option: str) -> None:
 
 
 def save_recording(recorder: Recorder, record: Path) -> None:
-    """Write a recording as its suffix says."""
+    """Write a recording in the format of its suffix."""
     if record.suffix.lower() in PAGES:
         recorder.save(record)
         return
@@ -112,7 +112,7 @@ def open_viewer(
     open_browser: bool = False,
     ghosts: Sequence[str] = (),
 ) -> Viewer:
-    """A viewer whose address is told."""
+    """A viewer whose address is printed."""
     from robosim.viz import Viewer
 
     viewer = Viewer(
@@ -125,7 +125,7 @@ def open_viewer(
 
 
 def compiled(start: Callable[[], Any], viewer: Viewer | None) -> Any:
-    """What `start` returns; the page, if any, and the terminal say how far its kernels are."""
+    """The result of `start`; a page, if any, and the terminal show the progress of its kernels."""
     if viewer is None:
         return start()
     from robosim.viz.waiting import show_home, waiting

@@ -1,1 +1,1 @@
-"""What people build and read: mechanisms and their parts, validated once, of no simulation."""
+"""Descriptions of mechanisms and their parts, validated when built, independent of simulations."""

@@ -18,7 +18,7 @@ from robosim.errors import ModelError
 from robosim.validation import Array, Frozen, frozen_array
 
 HINGE, SLIDE, SOCKET = "revolute", "prismatic", "spherical"
-FEWEST = 3  # pads around a bearing: two do not hold it across
+FEWEST = 3  # pads around a bearing; two cannot support all lateral loads
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Bearing(Frozen):
 class Pads(NamedTuple):
     """The pads of a bearing in child axes, from the joint's point.
 
-    A pad may press along several normals, and all that it presses with holds its slip.
+    A pad may have several normals; the sum of their normal forces limits its friction.
     """
 
     points: Array  # (n, 3) [m]
@@ -81,11 +81,11 @@ class Pads(NamedTuple):
 
     @property
     def shares(self) -> Array:
-        """(m, 6): what presses along the normals, for the wrench of the joint about its point.
+        """(m, 6): maps the wrench of the joint about its point to normal forces.
 
-        Wrenches are [force; moment] in child axes. Of all that give the same wrench the pads
-        press with the least, which is (2.118) without its regularization; what pads cannot give
-        is left out.
+        Wrenches are [force; moment] in child axes. Of all normal forces with the same wrench, these
+        are the smallest, as in (2.118) without its regularization. Components that pads cannot
+        support are omitted.
         """
         arms = np.cross(self.points[list(self.pad_of)], self.normals)
         return np.asarray(np.linalg.pinv(np.hstack((self.normals, arms)).T, rcond=1e-9))
@@ -115,7 +115,7 @@ def pads_of(bearing: Bearing, kind: str, axis: ArrayLike) -> Pads:
 
 
 def check_bearing(bearing: object, kind: str, driven: bool, element: str) -> None:
-    """Refuse what is no bearing, and one in a joint that can have none or is driven."""
+    """Refuse an invalid bearing, and one in a joint that cannot have one or is driven."""
     if bearing is None:
         return
     if not isinstance(bearing, Bearing):
@@ -145,7 +145,7 @@ def check_bearing(bearing: object, kind: str, driven: bool, element: str) -> Non
 
 
 def unfelt(bearing: Bearing | None, kind: str, element: str) -> str | None:
-    """What a bearing does not feel, or feels in an unlikely way, for `Mechanism.warnings`."""
+    """Loads that a bearing does not feel, or feels in an unusual way, for `Mechanism.warnings`."""
     if bearing is None or kind == SOCKET:
         return None
     if bearing.length == 0:

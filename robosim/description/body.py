@@ -24,7 +24,7 @@ from robosim.validation import Array, Frozen, frozen_array, parts, read_only
 
 
 def _checked_drag(drag: ArrayLike | None, element: str) -> Array | None:
-    """A drag as a matrix (6, 6), or None for one that is zero."""
+    """A drag as a matrix (6, 6), or None if it is zero."""
     if drag is None:
         return None
     number = np.ndim(drag) == 0
@@ -188,7 +188,7 @@ def lowest_arms(contacts: Sequence[ContactPoint], turns: Array) -> Array:
     axes = np.array([(0.0, 0.0, 0.0) if c.axis is None else c.axis for c in contacts], dtype=float)
     arms = np.einsum("cij,cj->ci", turns, points)
     ring = np.einsum("cij,cj->ci", turns, axes.reshape(n, 3))
-    # Down, without its part along the axis; of a ball, which has none, straight down.
+    # Down, without the component along the axis; for a ball, which has no axis, straight down.
     down = ring * ring[:, 2:] - np.array([0.0, 0.0, 1.0])
     size = np.maximum(np.linalg.norm(down, axis=1), 1e-12)
     radii = np.array([c.radius for c in contacts], dtype=float)

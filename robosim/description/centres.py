@@ -1,4 +1,4 @@
-"""A body's centre of mass at another place, and its inertia, in a mechanism that stays the same."""
+"""Mass distributions of bodies, changed while everything else in a mechanism keeps its place."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ def with_inertial(
     centre: ArrayLike | None = None,
     inertia: ArrayLike | None = None,
 ) -> W:
-    """The mechanism with a body whose mass is distributed otherwise; all else stays in its place.
+    """The mechanism with another mass distribution of a body; all else keeps its place.
 
     Parameters
     ----------
     name : str
-        Of the body.
+        Name of the body.
     mass : float or None [kg]
     centre : (3,) or None [m]
-        As `centre_of` has it.
+        As returned by `centre_of`.
     inertia : (3, 3) or None [kg m^2], about the centre of mass
 
     Raises
     ------
     ModelError
-        For values that no body can have.
+        For values that are not physically possible.
     """
     body = robot.body(name)
     shift = np.zeros(3) if centre is None else np.asarray(centre, float) - centre_of(robot, name)

@@ -1,10 +1,10 @@
-"""Chains of joints as one joint of all their coordinates, and joints of several as chains.
+"""Chains of joints converted to one joint with all their coordinates, and back.
 
 With p_a, R_off, M(q), p_b of each joint, the child of a chain is at the product of all
 
     [R_off, p_a] M(q) [1, p_b]^-1
 
-in the parent's axes. What is between two motions M stays, and is an `Offset` of the chart.
+in the parent's axes. The constant factors between two motions M are an `Offset` of the chart.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from robosim.description.joint import Joint
 from robosim.errors import ModelError
 from robosim.validation import Array
 
-# What acts along each coordinate by itself.
+# Properties of single coordinates.
 _ACTS = ("stiffness", "rest", "damping", "friction", "armature", "velocity_limit", "effort_limit")
 
 
 def chart_of(joints: Sequence[Joint]) -> Composite:
-    """The chart of a chain of joints without free rotations, each but the first on the one before.
+    """The chart of a chain of joints without free rotations.
 
     The joint frame is that of the first joint, and the child's point that of the last one.
     """
@@ -46,7 +46,7 @@ def chart_of(joints: Sequence[Joint]) -> Composite:
 def united(joints: Sequence[Joint], name: str) -> Joint:
     """A chain of joints as one `composite` joint; see `chart_of`.
 
-    Its coordinates are theirs in the same order, with their names.
+    Coordinates have the order and the names of the chain's.
 
     Raises
     ------
@@ -84,7 +84,7 @@ def united(joints: Sequence[Joint], name: str) -> Joint:
 
 
 def is_of_hinges_and_slides(joint: Joint) -> bool:
-    """Whether a joint is a chart in which each coordinate turns about an axis or moves along it."""
+    """Whether a joint is a chart in which each coordinate is a rotation or a translation."""
     if joint.own_chart is None:
         return False
     return all(
@@ -98,19 +98,19 @@ def _is_plain(twist: Array) -> bool:
 
 
 def taken_apart(joint: Joint, names: Sequence[str], between: Sequence[str]) -> list[Joint]:
-    """A joint of hinges and slides as a chain of them, each with one coordinate.
+    """A joint of hinges and slides as a chain of joints with one coordinate each.
 
     Parameters
     ----------
     joint : Joint
-        A chart as of `is_of_hinges_and_slides`.
+        A chart for which `is_of_hinges_and_slides` is true.
     names : sequence of str
-        Of the coordinates (nv,): what the joints are called.
+        Names of the joints (nv,).
     between : sequence of str
-        Of the bodies (nv - 1,) between the joints; their frames are where their joints are.
+        Names of the bodies (nv - 1,) between the joints, whose frames are at their joints.
     """
     assert joint.own_chart is not None
-    moves: list[tuple[Array, Array]] = []  # what stays before each motion, and its twist
+    moves: list[tuple[Array, Array]] = []  # constant pose before each motion, and its twist
     E = se3.transformation(
         quaternions.rotation_matrix(np.asarray(joint.offset)), np.asarray(joint.parent_position)
     )
@@ -120,7 +120,7 @@ def taken_apart(joint: Joint, names: Sequence[str], between: Sequence[str]) -> l
         else:
             moves.append((E, factor.twist))
             E = np.eye(4)
-    # What stays behind the last motion goes before it, about an axis that is elsewhere then.
+    # A constant pose after the last motion is moved before it, which changes the axis.
     before, twist = moves[-1]
     axis = E[:3, :3].T @ (twist[3:] if np.any(twist[3:]) else twist[:3])
     turned = se3.transformation(before[:3, :3] @ E[:3, :3], before[:3, 3])

@@ -1,6 +1,6 @@
-"""Factors of a chart Q(q), each a motion of its own: along a twist, by a rotation vector, a spline.
+"""Factors of a chart Q(q): motions along a twist, by a rotation vector, or along splines.
 
-A motion g has G = [g^-1 dg/dq], whose columns are twists in the axes that it leads to.
+A motion g has G = [g^-1 dg/dq], whose columns are twists in the axes after the motion.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ import numpy as np
 from robosim import quaternions, se3
 from robosim.validation import Array
 
-# Uniform cubic B-splines: weights of four controls by powers of q [Sueda, Eq. 2.61].
+# Uniform cubic B-splines: weights of four control points by powers of q [Sueda, Eq. 2.61].
 BASIS = np.array([[1, -3, 3, -1], [4, 0, -6, 3], [1, 3, 3, -3], [0, 0, 0, 1]]) / 6.0
 CUMULATIVE = np.cumsum(BASIS[::-1], axis=0)[::-1]  # [Sueda, Eq. 2.65]
 
 
 class Factor(NamedTuple):
-    """One factor of a chart, as kernels are given it.
+    """One factor of a chart, in the form that kernels read.
 
-    By kinds: exp(q twist), a pose that stays, exp([q]) of three coordinates, the frame of a spline
-    along a curve, one of the motions of a spline over a surface.
+    The kinds are: exp(q twist); a constant pose; exp([q]) of three coordinates; the frame of a
+    spline along a curve; and one of the motions of a spline over a surface.
     """
 
     kind: Literal["along", "stays", "turn", "curve", "surface"]
-    first: int  # of the joint's coordinates that it moves along
-    twist: Array  # (6,) of ALONG and SURFACE
-    numbers: Array  # (n,) of the others
-    counts: tuple[int, int] = (0, 0)  # controls, along one and the other coordinate
+    first: int  # index of its first coordinate in the joint
+    twist: Array  # (6,) for ALONG and SURFACE
+    numbers: Array  # (n,) for the other kinds
+    counts: tuple[int, int] = (0, 0)  # numbers of control points along both coordinates
     periodic: bool = False
 
 
@@ -38,7 +38,7 @@ def matrix_of(frame: Array) -> Array:
 
 
 def segment(q: float, count: int, periodic: bool) -> tuple[int, float]:
-    """The first of the four controls at a coordinate of a spline, and how far it is beyond."""
+    """The first of the four control points at a coordinate, and the distance from there."""
     begin = int(np.floor(q))
     if not periodic:
         begin = min(max(begin, 0), count - 4)
@@ -63,7 +63,7 @@ def motions_of(factor: Factor, q: Array) -> list[tuple[Array, Array, Array]]:
     i, u = segment(q[k], factor.counts[0], False)
     j, w = segment(q[k + 1], factor.counts[1], False)
     controls = factor.numbers.reshape(factor.counts)[i : i + 4, j : j + 4]
-    a, b = (_powers(x) @ BASIS.T for x in (u, w))  # rows: values, slopes, curvatures
+    a, b = (_powers(x) @ BASIS.T for x in (u, w))  # rows: values, first and second derivatives
     f = a @ controls @ b.T
     G[:, k], G[:, k + 1] = factor.twist * f[1, 0], factor.twist * f[0, 1]
     for (row, column), value in {(0, 0): f[2, 0], (0, 1): f[1, 1], (1, 1): f[0, 2]}.items():
@@ -103,7 +103,7 @@ def _turn(q: Array) -> tuple[Array, Array]:
 
 
 def turn_factors(square: float) -> tuple[float, float, float, float]:
-    """(1 - cos x) / x^2, (x - sin x) / x^3 and their derivatives by x over x, for x^2."""
+    """(1 - cos x) / x^2, (x - sin x) / x^3, and their derivatives by x over x, for x^2."""
     x = float(np.sqrt(square))
     a, b = np.sin(x) / x, 2 * np.sin(0.5 * x) ** 2 / square
     c = (1 - a) / square
@@ -111,7 +111,7 @@ def turn_factors(square: float) -> tuple[float, float, float, float]:
 
 
 def turn_series(y: float) -> tuple[float, float, float, float]:
-    """The same by their series in y = x^2."""
+    """The same by power series in y = x^2."""
 
     def series(*terms: float) -> float:
         return float(np.polynomial.polynomial.polyval(y, terms))

@@ -1,12 +1,12 @@
-"""Joints as charts: a pose Q(q) of the child in the joint frame, for any coordinates q.
+"""Joints as charts: the pose Q(q) of the child in the joint frame, as a function of coordinates.
 
 A chart is a product of factors g(q), each a rigid motion. With S = [Q^-1 dQ/dq], whose columns are
-twists of the child in its own axes [Sueda, Eq. 2.29], a factor that follows turns (Q, S, dS/dq) to
+twists of the child in its own axes [Sueda, Eq. 2.29], the next factor changes (Q, S, dS/dq) to
 
     Q g,    Ad(g^-1) S + G,    Ad(g^-1) dS/dq + [Ad(g^-1) S, G] + dG/dq,    G = [g^-1 dg/dq],
 
-which is [Sueda, Algs. 3 and 4] for factors of any kind. Twists are (velocity, angular velocity),
-as everywhere in robosim.
+which is [Sueda, Algs. 3 and 4] for factors of any kind. Twists are (velocity, angular velocity), as
+everywhere in robosim.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from robosim.description.chart_factors import Factor, matrix_of, motions_of
 from robosim.errors import ModelError, StateError
 from robosim.validation import Array
 
-MOST = 6  # coordinates of a joint
-SPARE = 1e-9  # by how much a coordinate may be beyond the end of a spline
-DEPENDENT = 1e-9  # least singular value of S, below which coordinates depend on each other
+MOST = 6  # largest number of coordinates
+SPARE = 1e-9  # distance by which a coordinate may exceed the end of a spline
+DEPENDENT = 1e-9  # smallest singular value of S for independent coordinates
 
 
 class Chart:
@@ -46,13 +46,13 @@ class Chart:
 
     @property
     def changes(self) -> tuple[bool, ...]:
-        """Whether each coordinate may be exchanged for another one of the same pose."""
+        """Whether each coordinate may be replaced by another one of the same pose."""
         turns = {factor.first for factor in self.factors() if factor.kind == "turn"}
         return tuple(any(k - i in turns for i in range(3)) for k in range(self.nv))
 
     @property
     def is_chain(self) -> bool:
-        """Whether each factor moves along a coordinate of its own, by hinges, slides and screws."""
+        """Whether each factor is a hinge, slide or screw with a coordinate of its own."""
         return all(factor.kind in ("along", "stays") for factor in self.factors())
 
     def limits(self) -> tuple[Array, Array]:
@@ -89,7 +89,7 @@ class Chart:
 
 
 class Hinge(Chart):
-    """A turn [rad] about an axis (3,) in the joint frame [Sueda, Eq. 2.41]."""
+    """A rotation [rad] about an axis (3,) in the joint frame [Sueda, Eq. 2.41]."""
 
     nv = 1
     units = ("rad",)
@@ -121,7 +121,7 @@ class Slide(Chart):
 
 
 class Screw(Chart):
-    """A turn [rad] about an axis (3,) that moves along it by `pitch` [m/rad]."""
+    """A rotation [rad] about an axis (3,), with a translation along it by `pitch` [m/rad]."""
 
     nv = 1
     units = ("rad",)
@@ -140,7 +140,7 @@ class Screw(Chart):
 
 
 class Composite(Chart):
-    """Charts one after the other, each in the axes that the one before has moved [Sueda, 2.48].
+    """Charts in series, each in the axes after the previous one [Sueda, 2.48].
 
     Raises
     ------
@@ -207,7 +207,7 @@ class Offset(Chart):
 
 
 class Euler(Chart):
-    """Three turns about coordinate axes, each in the axes turned before [Sueda, 2.31 to 2.35].
+    """Three rotations about coordinate axes, each in the rotated axes [Sueda, 2.31 to 2.35].
 
     If the first and the last axis are parallel (gimbal lock), the coordinates do not determine the
     rotation of the child. For ``"xyz"`` the second angle is then 90 degrees, for ``"xzx"`` 0.
@@ -346,12 +346,12 @@ class SplineSurface(Chart):
 
 
 def is_independent(chart: Chart) -> bool:
-    """Whether there is a place where no coordinate of a chart moves it as others do."""
+    """Whether the coordinates of a chart are independent at some configuration."""
     lower, upper = chart.limits()
     begin = np.where(np.isfinite(lower), lower, -1.0)
     width = np.where(np.isfinite(upper), upper, 1.0) - begin
     for share in (0.37, 0.61, 0.83):
-        # Of each coordinate another share, so that no symmetry hides it.
+        # Coordinates at different fractions of their ranges, to avoid symmetric configurations.
         q = begin + width * (share + 0.11 * np.arange(chart.nv)) % 1.0
         if np.linalg.svd(chart.columns(q), compute_uv=False)[-1] > DEPENDENT:
             return True
@@ -359,7 +359,7 @@ def is_independent(chart: Chart) -> bool:
 
 
 def check_chart(chart: Chart, element: str) -> None:
-    """Raise a ModelError for a chart whose coordinates depend on each other wherever it is."""
+    """Raise a ModelError for a chart whose coordinates are dependent at all configurations."""
     if not is_independent(chart):
         raise ModelError(f"the coordinates of {chart!r} depend on each other", element=element)
 
@@ -391,7 +391,7 @@ def _axis(axis: ArrayLike, element: str) -> Array:
     try:
         array = np.array(axis, dtype=np.float64)
     except (TypeError, ValueError):
-        array = np.zeros(3)  # refused below, as other wrong ones are
+        array = np.zeros(3)  # refused below, as other wrong values
     if array.shape != (3,) or not np.all(np.isfinite(array)) or np.linalg.norm(array) < 1e-12:
         raise ModelError(f"an axis must be a finite vector other than zero, not {axis!r}",
                          element=element)  # fmt: skip

@@ -1,4 +1,4 @@
-"""What a mechanism is checked for when it is built: names, and what they refer to."""
+"""Checks of a mechanism when it is built: names, and references by name."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def check_unique(what: str, names: Iterable[str]) -> None:
 
 
 def index_of(what: str, names: Sequence[str], name: str) -> int:
-    """Where a name is among others, or a ModelError."""
+    """The index of a name, or a ModelError."""
     if name not in names:
         raise ModelError(f"no {what} '{name}'", alternatives=names, wanted=name)
     return names.index(name)
@@ -34,7 +34,7 @@ def index_of(what: str, names: Sequence[str], name: str) -> int:
 def check_ends(
     joints: Sequence[Joint], springs: Sequence[PointSpring], bodies: Sequence[Body]
 ) -> None:
-    """Refuse joints and springs between bodies that do not exist, or of a body with itself."""
+    """Refuse joints and springs between unknown bodies, or between a body and itself."""
     names = tuple(body.name for body in bodies)
     for what, elements in (("joint", joints), ("spring", springs)):
         for element in elements:
@@ -53,7 +53,7 @@ def check_ends(
 
 
 def check_loop_motion(joint: Joint) -> None:
-    """Refuse a motion of several coordinates where a loop is closed."""
+    """Refuse a prescribed motion of several coordinates in a joint that closes a loop."""
     if joint.motion is not None and joint.nv != 1:
         raise ModelError(
             f"closes a loop, so that a motion of its {joint.nv} coordinates is none of the "
@@ -63,7 +63,7 @@ def check_loop_motion(joint: Joint) -> None:
 
 
 def check_meshes(meshes: Sequence[SoftMesh], bodies: Sequence[Body]) -> None:
-    """Refuse nodes on bodies that do not exist."""
+    """Refuse nodes on unknown bodies."""
     names = {body.name for body in bodies}
     for mesh in meshes:
         for k, body in enumerate(mesh.bodies):
@@ -77,7 +77,7 @@ def check_meshes(meshes: Sequence[SoftMesh], bodies: Sequence[Body]) -> None:
 
 
 def check_contacts(contacts: Sequence[ContactPoint], bodies: Sequence[Body]) -> None:
-    """Refuse contact points on bodies that do not exist."""
+    """Refuse contact points on unknown bodies."""
     names = tuple(body.name for body in bodies)
     for contact in contacts:
         if contact.body not in names:
@@ -95,7 +95,7 @@ def check_pairs(
     bodies: Sequence[Body],
     obstacles: Sequence[AnyShape],
 ) -> None:
-    """Refuse pairs of what does not exist, or cannot touch."""
+    """Refuse pairs with unknown names, or that cannot touch."""
     names = {body.name: body for body in bodies}
     known_names = dict.fromkeys((*names, *map(obstacle_name, obstacles)))
     pairs = [("contact pair", pair, dict.fromkeys(names)) for pair in contact_pairs]
@@ -122,7 +122,7 @@ def check_pairs(
 
 
 def check_couplings(couplings: Sequence[Coupling], joints: Sequence[Joint]) -> None:
-    """Refuse couplings of joints that do not exist or have several coordinates."""
+    """Refuse couplings of unknown joints, or of joints with several coordinates."""
     kinds = {joint.name: joint for joint in joints}
     for coupling in couplings:
         for name in (coupling.joint, coupling.source):
@@ -148,7 +148,7 @@ def check_tendons(
     v_names: Sequence[str],
     bodies: Sequence[Body],
 ) -> None:
-    """Refuse tendons over what does not exist, or called as a coordinate is."""
+    """Refuse tendons with unknown names, or with the name of a coordinate."""
     check_unique("coordinate or tendon", (*v_names, *(tendon.name for tendon in tendons)))
     coordinates = sorted(set(q_names).intersection(v_names))
     names = [body.name for body in bodies]
@@ -174,7 +174,7 @@ def check_actuators(
     tendons: Sequence[Tendon],
     bodies: Sequence[Body],
 ) -> None:
-    """Refuse actuators of coordinates, tendons or bodies that do not exist."""
+    """Refuse actuators of unknown coordinates, tendons or bodies."""
     known = set(q_names).intersection(v_names) | {tendon.name for tendon in tendons}
     names = [body.name for body in bodies]
     for actuator in actuators:
@@ -199,7 +199,7 @@ def check_actuators(
 def check_implicit(
     actuators: Sequence[Actuator], ranges: Mapping[str, tuple[float, float]]
 ) -> None:
-    """Refuse implicit actuators where sums of forces are kept within ranges."""
+    """Refuse implicit actuators together with ranges of sums of forces."""
     for actuator in actuators:
         if actuator.implicit and ranges:
             raise ModelError(
@@ -210,7 +210,7 @@ def check_implicit(
 
 
 def check_effort_ranges(ranges: Mapping[str, tuple[float, float]], v_names: Sequence[str]) -> None:
-    """Refuse ranges of what is no coordinate, or that are none."""
+    """Refuse invalid ranges, and ranges of unknown coordinates."""
     for name, (lower, upper) in ranges.items():
         if name not in v_names or not lower < upper:
             raise ModelError(
@@ -229,7 +229,7 @@ def check_sensors(
     bodies: Sequence[Body],
     tree_joints: Sequence[Joint],
 ) -> None:
-    """Refuse sensors of what does not exist."""
+    """Refuse sensors with unknown names."""
     names = [body.name for body in bodies]
     balls = [joint.name for joint in tree_joints if joint.has_quaternion]
     coordinates = (*v_names, *(tendon.name for tendon in tendons))

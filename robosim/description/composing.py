@@ -1,4 +1,4 @@
-"""One mechanism from two: beside each other, or one mounted on a frame of the other."""
+"""One mechanism from two: side by side, or one mounted on a frame of the other."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MOUNT = "mount"
 
 
 class Composable:
-    """The methods of a `Mechanism` that put another one to it."""
+    """The methods of a `Mechanism` that combine it with another one."""
 
     def add(
         self: W,
@@ -160,7 +160,7 @@ class Composable:
 
 
 def _given_pose(position: ArrayLike, quaternion: ArrayLike, element: str, prefix: str) -> Array:
-    """The pose (4, 4) that is given; refuses a prefix that is none as well."""
+    """The given pose (4, 4); also refuses an invalid prefix."""
     if not isinstance(prefix, str):
         raise ModelError(f"prefix must be text, such as 'second/', not {prefix!r}", element=element)
     p = frozen_array(position, (3,), "position", element)
@@ -168,9 +168,9 @@ def _given_pose(position: ArrayLike, quaternion: ArrayLike, element: str, prefix
 
 
 def _as_mechanism(like: W, part: W | Body | AnyShape, mass: float | None, prefix: str) -> W:
-    """A mechanism as it is, and a body or a shape with a mass as one that moves freely.
+    """A mechanism unchanged; a body, or a shape with a mass, as one with a free joint.
 
-    The joint of that is called as those of robots are where the prefix tells them apart.
+    The free joint has the name that is usual for robots, if the prefix makes it unique.
     """
     if isinstance(part, type(like)):
         if mass is not None:
@@ -186,7 +186,7 @@ def _as_mechanism(like: W, part: W | Body | AnyShape, mass: float | None, prefix
         known = ("Mechanism", "Body", "Geometry", "HalfSpace", "HeightField", "TriangleMesh")
         told = f"mass={mass} is for a Geometry" if mass is not None else "cannot be added"
         raise ModelError(f"{part!r}: {told}", alternatives=known)
-    # Hulls take a while to import.
+    # Imported here, because hulls take a while to import.
     from robosim.description.contact_points import contact_points
 
     friction = {shape.name or part.name: shape.friction for shape in part.collisions}
@@ -214,12 +214,12 @@ def _with_obstacle(robot: W, obstacle: AnyShape, contact: str | Iterable[Pair]) 
 
 
 def _named(robot: Whole) -> dict[str, set[str]]:
-    """The names of each kind of thing, which two mechanisms must not share."""
+    """The names of each kind of element, which two mechanisms must not share."""
     frames = {frame.name for _, frame in robot.frames()}
     frames |= {frame.name for frame in robot.world_frames}
     coordinates = {*robot.q_names, *robot.v_names, *robot.actuated_names}
     return {
-        # An excluded pair may name any of them.
+        # An excluded pair may contain any of these.
         "body, frame or obstacle": {body.name for body in robot.bodies}
         | frames
         | {obstacle_name(obstacle) for obstacle in robot.obstacles},
@@ -237,7 +237,7 @@ def _named(robot: Whole) -> dict[str, set[str]]:
 
 
 def _check_names(first: Whole, second: Whole, prefix: str, mount: Joint | None = None) -> None:
-    """Refuse a name that both have."""
+    """Refuse names that occur in both."""
     ours, theirs = _named(first), _named(second)
     if mount is not None:
         theirs["joint, coordinate or tendon"].add(mount.name)
@@ -253,7 +253,7 @@ def _check_names(first: Whole, second: Whole, prefix: str, mount: Joint | None =
 
 
 def _free_prefix(robot: Whole, base: str) -> str:
-    """A prefix that no name of a mechanism begins with."""
+    """A prefix with which no name of a mechanism begins."""
     names = [name for known in _named(robot).values() for name in known]
     k, prefix = 2, f"{base}/"
     while any(name.startswith(prefix) for name in names):
@@ -262,7 +262,7 @@ def _free_prefix(robot: Whole, base: str) -> str:
 
 
 def _frame(robot: Whole, name: str) -> tuple[str | None, Frame]:
-    """Body, and frame on it, by the name of the frame or the body."""
+    """A frame by its name, or that of its body, and the body."""
     for frame in robot.world_frames:
         if frame.name == name:
             return None, frame
@@ -279,7 +279,7 @@ def _body_pose(robot: Whole, body: str | None) -> Array:
 
 
 def _root(robot: Whole, kind: str) -> tuple[Joint | None, Array]:
-    """The joint to the world of the root, None if it is part of the world; its pose at home."""
+    """The joint of the root to the world, None if it is part of the world; its pose at home."""
     joints = [joint for joint in robot.tree_joints if joint.parent is None]
     fixed = [joint for joint in joints if joint.kind in ("fixed", "floating")]
     if robot.world_frames and not (len(joints) == 1 and fixed):
@@ -303,7 +303,7 @@ def _root(robot: Whole, kind: str) -> tuple[Joint | None, Array]:
 
 
 def _with_mount(robot: Whole, fields: dict[str, Any], root: Joint, mount: Joint) -> dict[str, Any]:
-    """Fields of a mechanism whose joint between root and world is another one."""
+    """Fields of a mechanism with another joint between root and world."""
     fields = {what: fields.get(what, getattr(robot, what)) for what in
               ("joints", "home", "configurations", "warnings", *fields)}  # fmt: skip
     index = robot.joints.index(root)
@@ -333,7 +333,7 @@ def _with_mount(robot: Whole, fields: dict[str, Any], root: Joint, mount: Joint)
 def _with_root(
     first: W, second: Whole, parent: str | None, fields: dict[str, Any]
 ) -> tuple[W, dict[str, Any]]:
-    """The first mechanism with the root of the second as part of a body, and what is left."""
+    """The first mechanism with the massless root of the second on a body, and the other fields."""
     frames, visuals = fields["world_frames"], fields["world_visuals"]
     links = [frame.name for frame in frames if frame.name.rpartition("/")[2] != "world"]
     if links:
@@ -354,7 +354,7 @@ def _with_root(
 
 
 def _joined(first: W, second: Whole, fields: dict[str, Any], others: Sequence[Joint]) -> W:
-    """All of two mechanisms as one; the second with other fields than it has."""
+    """All elements of two mechanisms; the second with changed fields."""
 
     def theirs(what: str) -> Any:
         return fields.get(what, getattr(second, what))
@@ -383,7 +383,7 @@ def _joined(first: W, second: Whole, fields: dict[str, Any], others: Sequence[Jo
 
 
 def _stance(whole: Whole, *parts: Whole) -> Stance | None:
-    """The stances of both; where one has none, zero gains at home."""
+    """The stances of both; zero gains at home for a mechanism without one."""
     if all(part.stance is None for part in parts):
         return None
     home, target = np.asarray(whole.home), np.zeros(whole.nu)
@@ -406,7 +406,7 @@ def _stance(whole: Whole, *parts: Whole) -> Stance | None:
 
 
 def _positions(robot: Whole) -> dict[str, int]:
-    """Where in q the coordinate of each velocity is that has one."""
+    """Index in q for the names of velocities that have a coordinate."""
     found = {}
     for j, joint in enumerate(robot.tree_joints):
         q, v = robot.q_offsets[j], robot.v_offsets[j]

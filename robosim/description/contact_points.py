@@ -1,10 +1,10 @@
 """Contact points of collision geometry.
 
-A sphere is a point with a radius, a box its corners, a cylinder its two rims, on which it rolls,
-and points of them, on which it lies, a capsule the centres of its two round ends, the meshes of a
-link vertices of their convex hull. Against flat ground these carry the same contacts as the shapes
-themselves, but for the gaps between the points of a rim that lies flat and for what a simplified
-hull loses, which is told.
+A sphere is a point with a radius, a box its corners, and a capsule the centres of its two ends. A
+cylinder is its two rims, on which it rolls, and points of these, on which it lies. The meshes of a
+link are vertices of their convex hull. Against flat ground these have the same contacts as the
+shapes, except for gaps between points of a flat rim. A simplified hull loses volume; this loss is
+reported.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from robosim.validation import Array
 
 DEFAULT_FRICTION = 0.8
 RIM_POINTS = 12
-# Points nearer than this are one, and "inside" means inside by more than this [m].
+# [m]; points nearer than this are equal, and "inside" means deeper than this.
 _SAME = 1e-9
 
-Simplify = Callable[..., Hull]  # as `simplified_hull` does, which may know some already
+Simplify = Callable[..., Hull]  # as `simplified_hull`; may use a cache
 
 
 @dataclass(frozen=True)
 class LinkShape:
-    """What one link's shapes of one kind give for contact.
+    """The contact points of one link's shapes of one kind.
 
     Attributes
     ----------
@@ -41,16 +41,15 @@ class LinkShape:
     points : (n, 3) [m], in body axes
     radius : float [m]
     candidates : int
-        Points of the shapes, before any was left out; of meshes, corners of their convex hull.
+        Number of points before any was omitted; for meshes, corners of their convex hull.
     loss : float [m]
-        How far the convex hull of meshes reaches at most beyond that of the points that were
-        chosen.
+        Largest distance of the convex hull of meshes from that of the chosen points.
     hidden : int
-        Chosen points that cannot be the first to touch and were left out.
+        Number of chosen points that cannot be the first to touch, and are omitted.
     rims : list of (position (3,) [m], axis (3,), radius [m])
         Circles of a cylinder, in body axes.
     restitution : float
-        The highest one of the shapes.
+        Largest value of the shapes.
     geometry : Geometry
         The first of the shapes.
     """
@@ -89,18 +88,18 @@ def contact_points(
 ) -> list[ContactPoint]:
     """The contact points of a body's collision geometry.
 
-    Left out are points that coincide with another, and those that can never be the first to
-    touch: strictly inside another collision geometry of the body, or inside the convex hull of
-    all its points, such as most screws. They are named "<link>/<kind><k>".
+    Points are omitted if they coincide with another one, or can never be the first to touch, such
+    as those of most screws. The latter are strictly inside another collision geometry of the body,
+    or inside the convex hull of all its points. Points are named "<link>/<kind><k>".
 
     Parameters
     ----------
     body : Body
     friction : mapping of link name to Coulomb coefficient
-        Where the model file says one.
+        Friction of links for which the model file has a value.
     default_friction : float
     simplify : function
-        What simplifies the hulls of meshes.
+        Function that simplifies the hulls of meshes.
     """
     friction = friction or {}
     counts: dict[tuple[str, str], int] = {}
@@ -130,7 +129,7 @@ def contact_points(
 
 
 def _surface(geometry: Geometry, place: Array) -> dict[str, Any]:
-    """Friction against turning, and the surface's own motion at a place, of a contact point."""
+    """Torsional and rolling friction, and surface velocity, of a contact point at a place."""
     R = quaternions.rotation_matrix(np.asarray(geometry.quaternion))
     velocity, spin = (R @ np.asarray(v) for v in (geometry.surface_velocity, geometry.surface_spin))
     return {
@@ -156,7 +155,7 @@ def contacts_of(
 
 
 def link_shapes(body: Body, simplify: Simplify = simplified_hull) -> list[LinkShape]:
-    """What the collision geometry of a body gives for contact, in its order."""
+    """The contact points of a body's collision geometry, by link and kind."""
     shapes = [_Shape(geometry, simplify) for geometry in body.collisions]
     groups = list(_groups(body, shapes, simplify))
     if not groups:
@@ -192,9 +191,9 @@ def link_shapes(body: Body, simplify: Simplify = simplified_hull) -> list[LinkSh
 def _groups(
     body: Body, shapes: list[_Shape], simplify: Simplify
 ) -> Iterator[tuple[list[_Shape], Array, tuple[int, float]]]:
-    """(shapes, their points in body axes, (number before a choice, what it loses)).
+    """(shapes, their points in body axes, (number of candidates, loss)).
 
-    The meshes of a link are one group, where the first of them is; other shapes are on their own.
+    The meshes of a link form one group, at the position of the first; other shapes are separate.
     """
     done: set[str] = set()
     for shape in shapes:
@@ -220,7 +219,7 @@ def _all_corners(geometry: Geometry, simplify: Simplify) -> Array:
 
 
 class _Shape:
-    """A collision geometry with its contact points, in body axes, and its inside."""
+    """A collision geometry with its contact points in body axes, and its interior."""
 
     def __init__(self, geometry: Geometry, simplify: Simplify) -> None:
         self.geometry = geometry
@@ -242,7 +241,7 @@ class _Shape:
         return np.asarray(local @ self._R.T + self._p)
 
     def rims(self, hidden: NDArray[np.bool_]) -> list[tuple[Array, Array, float]]:
-        """(centre, axis, radius) of a cylinder's rims, without one whose points are all hidden."""
+        """(centre, axis, radius) of a cylinder's rims that have points which are not hidden."""
         radius, length = self.geometry.size
         axis, halves = self._R[:, 2], (hidden[:RIM_POINTS], hidden[RIM_POINTS:])
         ends = (self._p - 0.5 * length * axis, self._p + 0.5 * length * axis)
@@ -250,7 +249,7 @@ class _Shape:
         return [(end, axis, radius) for end, half in seen if not half.all()]
 
     def depth(self, points: Array) -> Array:
-        """How far points (n, 3) in body axes are below the surface [m]; negative outside."""
+        """Depth of points (n, 3) in body axes below the surface [m]; negative outside."""
         local = (points - self._p) @ self._R
         size, z = self.geometry.size, np.abs(local[:, 2])
         match self.geometry.kind:

@@ -1,4 +1,4 @@
-"""Frames and shapes that are fixed to a body, and where they are.
+"""Frames and shapes that are fixed to a body.
 
 Positions "in body axes" are given from the body's centre of mass. Quaternions are scalar first
 (w, x, y, z), Hamilton. SI units.
@@ -27,7 +27,7 @@ def pose(position: ArrayLike, quaternion: ArrayLike) -> Array:
 
 
 def placed(part: Any, E: Array) -> Any:
-    """Something with a position and a quaternion, moved by a transformation (4, 4)."""
+    """An element with a position and a quaternion, moved by a transformation (4, 4)."""
     turned = quaternions.multiply(quaternions.from_matrix(E[:3, :3]), part.quaternion)
     point = E[:3, :3] @ np.asarray(part.position) + E[:3, 3]
     return replace(part, position=point, quaternion=turned)

@@ -1,9 +1,10 @@
-"""Muscles of the Hill type, by curves of cubics [Sueda, Sect. 1.9.4; Millard2013].
+"""Muscles of the Hill type, with piecewise cubic curves [Sueda, Sect. 1.9.4; Millard2013].
 
     tension = force (activation active(l~) rate(v~) + passive(l~))
 
-with l~ the length without the tendon in optimal lengths, and v~ its rate over the fastest one
-[Sueda, Eqs. 1.38, 1.47, 1.49]. Here forces are along growing length, so that tensions are negative.
+where l~ is the muscle length without the tendon, in optimal lengths, and v~ its rate relative to
+the fastest one [Sueda, Eqs. 1.38, 1.47, 1.49]. Forces are along increasing length here, so that
+tensions are negative.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ ORDERS = ("values", "slopes", "curvatures")
 
 @dataclass(frozen=True, eq=False)
 class Curve(Frozen):
-    """A function of one number by cubics, each from one knot to the next.
+    """A piecewise cubic function of one number.
 
-    Beyond its ends the curve goes on as a straight line.
+    Beyond its ends, the curve is continued by straight lines.
 
     Attributes
     ----------
@@ -55,7 +56,7 @@ class Curve(Frozen):
         slopes: Mapping[float, float] | None = None,
         curvatures: Mapping[float, float] | None = None,
     ) -> Curve:
-        """The curve whose value and slope go on at each inner knot, from conditions [Sueda, 1.40].
+        """The curve with a continuous slope at inner knots, from given values [Sueda, 1.40].
 
         Parameters
         ----------
@@ -139,7 +140,7 @@ def _increasing(knots: ArrayLike) -> Array:
 
 
 def _row(n: int, piece: int, order: int, t: float, h: float) -> Array:
-    """What the coefficients of 1, t, t^2, t^3 of all pieces give of a derivative at t."""
+    """Coefficients of a derivative at t, as a linear function of all pieces' coefficients."""
     row = np.zeros(4 * n)
     for k in range(order, 4):
         slope = factorial(k) / factorial(k - order)
@@ -147,7 +148,7 @@ def _row(n: int, piece: int, order: int, t: float, h: float) -> Array:
     return row
 
 
-# [Sueda, Eqs. 1.41 to 1.46], whose numbers are from OpenSim. The third row of (1.41) is at 1.7.
+# [Sueda, Eqs. 1.41 to 1.46], with numbers from OpenSim. The third row of (1.41) is for 1.7.
 PASSIVE = Curve.cubic(
     (1.0, 1.3, 1.7),
     values={1.0: 0.0, 1.3: 0.126110265892917, 1.7: 1.0},
@@ -173,19 +174,19 @@ class HillMuscle(Frozen):
     Attributes
     ----------
     force : float [N]
-        Of full activation at the optimal length and at rest.
+        Force at full activation, at the optimal length and at rest.
     optimal_length : float [m]
-        Of the muscle alone, at which it is strongest.
+        Length of the muscle without the tendon at which its force is largest.
     tendon_length : float [m]
-        What the length of its path has beyond that of the muscle.
+        Length of the tendon: that of the path minus that of the muscle.
     fastest : float [1/s]
-        Optimal lengths per second at which it cannot shorten any more.
+        Largest shortening velocity, in optimal lengths per second.
     active : Curve
-        Force of full activation at rest over the length in optimal lengths, of `force`.
+        Force at full activation and rest, relative to `force`, over the length in optimal lengths.
     rate : Curve
-        The same over the rate of the length, of the fastest one; negative where it shortens.
+        The same over the rate of the length, relative to the fastest one; negative in shortening.
     passive : Curve
-        Force without activation over the length in optimal lengths, of `force`.
+        Force without activation, relative to `force`, over the length in optimal lengths.
 
     Raises
     ------
@@ -216,15 +217,15 @@ class HillMuscle(Frozen):
                 )
 
     def law(self, activation: float, length: float, rate: float) -> tuple[float, float, float]:
-        """Force along growing length [N], and its slopes by the length and by its rate.
+        """Force along increasing length [N], and its derivatives by the length and by its rate.
 
         Parameters
         ----------
         activation : float
         length : float [m]
-            Of the path, with the tendon.
+            Length of the path, including the tendon.
         rate : float [m/s]
-            Of this length.
+            Rate of this length.
         """
         fastest = self.optimal_length * self.fastest
         x, y = (length - self.tendon_length) / self.optimal_length, rate / fastest

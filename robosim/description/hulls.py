@@ -1,8 +1,8 @@
-"""Convex hulls of meshes, simplified to a few of their vertices, with what that loses.
+"""Convex hulls of meshes, simplified to a few of their vertices, with the resulting loss.
 
-The loss is the Hausdorff distance between the hull and the simplified one: no point of the hull
-is farther than that from the simplified hull, which lies inside. It is exact but for rounding;
-only of meshes with more than `THINNED` vertices it is an upper bound.
+The loss is the Hausdorff distance between the hull and the simplified one, which lies inside. The
+value is exact up to rounding errors; for meshes with more than `THINNED` vertices, the value is an
+upper bound.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ Array = NDArray[np.float64]
 
 HULL_POINTS = 32
 FEW = 48  # points whose planes are found without Qhull
-# Meshes with more vertices are thinned to one for each cell of a grid first, which bounds the
-# time and the memory of what follows (some 2 s, 0.2 GB).
+# Meshes with more vertices are first reduced to one for each cell of a grid, which bounds time and
+# memory (some 2 s, 0.2 GB).
 THINNED = 100_000
-_CELLS = 160  # of that grid, along the longest side
-_FLAT = 1e-9  # of the size: thinner than this there is no inside
-_INSIDE = 1e-12  # of the size: rounding of a distance from a plane
+_CELLS = 160  # number of cells along the longest side
+_FLAT = 1e-9  # of the size; thinner hulls are flat
+_INSIDE = 1e-12  # of the size: rounding error of a distance from a plane
 
 
 class Hull(NamedTuple):
@@ -46,8 +46,9 @@ class Hull(NamedTuple):
 def simplified_hull(vertices: Array, count: int = HULL_POINTS) -> Hull:
     """At most `count` vertices (n, 3) of the convex hull, which keep its bounding box.
 
-    First the extreme vertices along the six axes and the eight diagonals; then, one by one, the
-    vertex that is farthest from the hull of those chosen. The same vertices give the same points.
+    The extreme vertices along the six axes and the eight diagonals are chosen first. Then the
+    vertex farthest from the hull of those chosen is added, one by one. Equal vertices give equal
+    points.
     """
     if len(vertices) == 0:
         return Hull(vertices, 0.0, 0)
@@ -56,7 +57,7 @@ def simplified_hull(vertices: Array, count: int = HULL_POINTS) -> Hull:
     loss += thickness
     if len(corners) <= count:
         return Hull(kept[corners], loss, len(corners))
-    # In coordinates of its own a flat hull is a polygon, whose sides are what a hull's faces are.
+    # In coordinates of its plane, a flat hull is a polygon, whose sides take the place of faces.
     chosen, lost = _chosen(kept[corners], flat[corners], count)
     return Hull(kept[corners[np.sort(chosen)]], loss + lost, len(corners))
 
@@ -72,10 +73,10 @@ def planes(points: Array) -> Array | None:
 
 
 def _planes_of_few(points: Array) -> Array | None:
-    """As `planes`, by trying all triples of points: sooner done than Qhull is imported.
+    """As `planes`, by trying all triples of points, in less time than an import of Qhull takes.
 
-    Several triples may give the same plane. Those of a thin triangle are kept as soon as they may
-    be one within rounding, which makes a point inside seem nearer to the surface, if anything.
+    Several triples may give the same plane. Planes of thin triangles are kept if they may be one
+    within rounding errors. So a point inside can only seem nearer to the surface than it is.
     """
     if len(points) < 4:
         return None
@@ -96,7 +97,7 @@ def _planes_of_few(points: Array) -> Array | None:
 
 
 def _thinned(vertices: Array) -> tuple[Array, float]:
-    """(vertices, how far one that was left out may be from one that was kept)."""
+    """(vertices, largest distance of an omitted vertex from a kept one)."""
     if len(vertices) <= THINNED:
         return vertices, 0.0
     low = vertices.min(axis=0)
@@ -107,7 +108,7 @@ def _thinned(vertices: Array) -> tuple[Array, float]:
     _, first = np.unique(
         (cell[:, 0] * _CELLS + cell[:, 1]) * _CELLS + cell[:, 2], return_index=True
     )
-    # The extreme ones are kept too, so that the bounding box stays.
+    # Extreme vertices are also kept, so that the bounding box is unchanged.
     kept = np.unique(np.concatenate((first, _extremes(vertices))))
     return vertices[kept], np.sqrt(3) * size / _CELLS
 
@@ -134,7 +135,7 @@ def _corners(vertices: Array) -> tuple[NDArray[np.int64], Array, float]:
             return np.array(sorted(ends)), flat, thickness
         try:
             return np.sort(hull_of(flat).vertices).astype(np.int64), flat, thickness
-        except NoHullError:  # thinner than Qhull can tell from flat
+        except NoHullError:  # too thin for Qhull
             d -= 1
 
 
@@ -145,10 +146,10 @@ def _extremes(points: Array) -> NDArray[np.int64]:
 
 
 def _chosen(corners: Array, flat: Array, count: int) -> tuple[list[int], float]:
-    """(indices of `count` corners, distance of the farthest other one from their hull).
+    """(indices of `count` corners, largest distance of another corner from their hull).
 
-    As points are added their hull grows and all distances shrink, so that an old distance is
-    an upper bound: only the corners with the largest ones are measured again.
+    As points are added, their hull grows and all distances decrease. So old distances are upper
+    bounds, and only corners with the largest ones are measured again.
     """
     chosen = _extremes(corners).tolist()[:count]
     bounds = np.min(np.linalg.norm(flat[:, None] - flat[chosen][None], axis=2), axis=1)
@@ -162,7 +163,7 @@ def _chosen(corners: Array, flat: Array, count: int) -> tuple[list[int], float]:
 
 
 def _farthest(surface: _Surface, points: Array, bounds: Array) -> int:
-    """The point farthest from a hull; `bounds` on the distances are made tighter on the way."""
+    """The point farthest from a hull; `bounds` on the distances are updated."""
     order = np.argsort(-bounds, kind="stable")
     best, begin, size = int(order[0]), 0, 32
     while begin < len(order):
@@ -172,7 +173,7 @@ def _farthest(surface: _Surface, points: Array, bounds: Array) -> int:
         bounds[batch] = surface.distances(points[batch])
         best = int(order[np.argmax(bounds[order[: begin + len(batch)]])])
         begin += len(batch)
-        size = min(2 * size, 1024)  # which bounds the memory
+        size = min(2 * size, 1024)  # bounds the memory
     return best
 
 
@@ -186,8 +187,8 @@ class _Surface:
             simplices = hull.simplices
             self._planes: Array | None = np.asarray(hull.equations)
         except ValueError:
-            # The first ones chosen lie in a plane: distances from the lines between them are too
-            # large, but the next ones, farther from it, will be chosen by them all the same.
+            # The first points lie in a plane. Distances from the lines between them are too large,
+            # but the next points, farther from the plane, are still chosen.
             simplices = np.array(list(combinations(range(len(points)), points.shape[1])))
             self._planes = None
         pairs = {tuple(sorted(p)) for s in simplices.tolist() for p in combinations(s, 2)}
@@ -215,7 +216,7 @@ class _Surface:
 
 
 def _sides(faces: Array, normals: Array) -> Iterator[tuple[Array, Array]]:
-    """Planes (m, 3), (m,) through the sides of triangles (m, 3, 3), across them, facing inwards."""
+    """Planes (m, 3), (m,) through edges of triangles (m, 3, 3), normal to them, facing inwards."""
     for k in range(3):
         a, b, c = (faces[:, (k + i) % 3] for i in range(3))
         inwards = np.cross(normals, b - a)

@@ -1,4 +1,4 @@
-"""Mass, centre of mass and inertia of parts together."""
+"""Mass, centre of mass and inertia of several parts together."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from robosim.validation import Array
 
 
 class Inertial(NamedTuple):
-    """Of a body: mass [kg], centre of mass (3,) [m], inertia (3, 3) about it [kg m^2]."""
+    """Mass [kg], centre of mass (3,) [m], and inertia (3, 3) about it [kg m^2] of a body."""
 
     mass: float
     center: Array
@@ -20,7 +20,7 @@ class Inertial(NamedTuple):
 def merge(parts: list[Inertial]) -> Inertial:
     """The inertial of all `parts` together, all in the same axes, by the parallel-axis theorem.
 
-    Without any mass, the centre is put at the origin.
+    With zero mass, the centre is at the origin.
     """
     mass = sum(part.mass for part in parts)
     if len(parts) == 1 and mass > 0:

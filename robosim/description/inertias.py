@@ -1,4 +1,4 @@
-"""Inertias that no body can have, and that of a ball in their place."""
+"""Impossible inertias, and the inertia of a ball in their place."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def unturnable(robot: Mechanism) -> list[Body]:
 
 
 def with_balls(robot: Mechanism, bodies: Collection[Body]) -> Mechanism:
-    """The robot with the inertia of a ball of the same mass for some of its `bodies`."""
+    """The robot, with the inertia of a ball of the same mass for the given `bodies`."""
     if not bodies:
         return robot
     changed = [

@@ -1,12 +1,12 @@
 """The two generic joint constraints and their selection matrices [Bruedigam2023, App. B].
 
-Every joint is made of one translational and one rotational function of the two bodies,
+Every joint has one translational and one rotational function of the two bodies,
 
     g_T = Q(q_a)^T ((x_b + Q(q_b) p_b) - (x_a + Q(q_a) p_a))        [Eq. B.1]
     g_R = V L(q_off)^T L(q_a)^T q_b                                 [Eq. B.3]
 
-of which ``D^T g = 0`` is the constraint and ``C^T g`` carries the minimal coordinates. A joint
-kind is nothing but a pair of names from Table B.1, so a new kind is one new row below.
+of which ``D^T g = 0`` is the constraint and ``C^T g`` contains the minimal coordinates. A joint
+kind is only a pair of names from Table B.1, so a new kind is one new row below.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ LEAST_TURN = 1e-4
 
 
 class SafetyLimits(NamedTuple):
-    """Softer limits that a model file asks a controller to keep; nothing here enforces them.
+    """Softer limits that a model file asks a controller to keep; robosim does not enforce them.
 
-    With q and v the joint's coordinate and rate, a controller keeps v between
-    ``-k_position (q - lower)`` and ``-k_position (q - upper)``, and its torque between
-    ``-k_velocity (v - v_lower)`` and ``-k_velocity (v - v_upper)``. A gain of zero leaves it out.
+    With q and v the joint's coordinate and rate, a controller keeps v between ``-k_position (q -
+    lower)`` and ``-k_position (q - upper)``, and its torque between ``-k_velocity (v - v_lower)``
+    and ``-k_velocity (v - v_upper)``. A gain of zero disables a limit.
     """
 
     lower: float = 0.0
@@ -223,7 +223,7 @@ class Joint(Frozen):
         check_bearing(self.bearing, self.kind, self.motion is not None, element)
 
     def _set_chart(self, axis: Array, element: str) -> None:
-        """The chart of a joint that is one; refuses one of any other."""
+        """Set the chart of a joint that is one; refuse charts of other joints."""
         given = self.chart is not None, self.pitch != 0.0, self.directions is not None
         allowed = {"composite": (0,), "spline": (0,), "screw": (1,), "universal": ()}
         if self.kind not in CHART_KINDS:
@@ -251,11 +251,11 @@ class Joint(Frozen):
             check_chart(self.own_chart, element)
 
     def _checked_directions(self, C_T: Array, element: str) -> Array:
-        """The directions as columns (3, m): an orthonormal basis of what C_T (3, m) leaves free."""
+        """The directions as columns (3, m): an orthonormal basis of the range of C_T (3, m)."""
         m = C_T.shape[1]
         directions = frozen_array(np.asarray(self.directions), (m, 3), "directions", element)
         self._set(directions=directions)
-        # Within the plane of C_T, of length one, and across each other.
+        # In the plane of C_T, of unit length, and orthogonal.
         inside = np.abs(C_T @ (C_T.T @ directions.T) - directions.T).max(initial=0.0) < 1e-6
         unit = np.abs(directions @ directions.T - np.eye(m)).max(initial=0.0) < 1e-6
         if not (inside and unit):
@@ -267,7 +267,7 @@ class Joint(Frozen):
         return np.array(directions.T)
 
     def _check_components(self, element: str) -> None:
-        """Springs, dampers, friction, rotor, motion and the limits of a free rotation."""
+        """Check springs, dampers, friction, rotors, motions and the limits of a free rotation."""
         for what in ("stiffness", "damping", "friction", "armature", "rest"):
             values = self.per_coordinate(what)
             if what != "rest" and np.any(values < 0):
@@ -347,7 +347,7 @@ class Joint(Frozen):
             raise ModelError("a free rotation has no potential", element=element)
 
     def _check_exchanged(self, element: str) -> None:
-        """Nothing acts along coordinates that another chart has otherwise."""
+        """Refuse forces and limits along coordinates that may be replaced by others."""
         if self.own_chart is None or not any(self.own_chart.changes):
             return
         changes = np.array(self.own_chart.changes)
@@ -431,7 +431,7 @@ class Joint(Frozen):
 
     @property
     def is_limited_in_velocity(self) -> bool:
-        """Whether its coordinates have a limit of velocity, and no motion that leads them."""
+        """Whether a coordinate has a velocity limit, and the joint no prescribed motion."""
         return bool(np.any(np.isfinite(self.velocity_limit))) and self.motion is None
 
     @property
@@ -447,18 +447,18 @@ class Joint(Frozen):
 
     @property
     def units(self) -> tuple[str, ...]:
-        """What each of its nv coordinates is measured in: "m", "rad", or "1" for a spline's."""
+        """Units of the nv coordinates: "m", "rad", or "1" for a spline's."""
         if self.own_chart is not None:
             return self.own_chart.units
         return ("m",) * int(self.C_T.shape[1]) + ("rad",) * int(self.C_R.shape[1])
 
     @property
     def numbers(self) -> int:
-        """Coordinates that are plain numbers, whose rates are velocities: all but a quaternion."""
+        """Number of coordinates whose rates are velocities: all except quaternions."""
         return self.nv - 3 if self.has_quaternion else self.nv
 
     def translation(self, coordinates: ArrayLike) -> Array:
-        """Where the child's joint point is in the joint frame (3,) [m], at coordinates (nq,)."""
+        """Position (3,) [m] of the child's joint point in the joint frame, at coordinates (nq,)."""
         if self.own_chart is not None:
             return self.own_chart.pose(coordinates)[:3, 3]
         slid = np.asarray(coordinates, dtype=float)[: self.C_T.shape[1]]

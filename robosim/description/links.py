@@ -1,7 +1,8 @@
-"""Parts that name a link where a body is asked for: placed on the body that the link is part of.
+"""Elements that refer to a link instead of a body: placed on the body that contains the link.
 
-What is given in axes of a body, from its centre of mass, is given in those of the link's frame,
-from its origin, where a link is named that was merged. A link of the world's stands for the world.
+If an element refers to a merged link, its positions are given in the link's frame, from the frame's
+origin. Otherwise they are in axes of the body, from its centre of mass. A link fixed to the world
+stands for the world.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ Links = Mapping[str | None, Link]
 
 
 def links_of(bodies: Iterable[Body], world_frames: Iterable[Frame]) -> dict[str | None, Link]:
-    """The links that are no bodies, by their names."""
+    """Merged links, by name."""
     bodies = tuple(bodies)
     found: dict[str | None, Link] = {frame.name: Link(None, frame) for frame in world_frames}
     found |= {frame.name: Link(body.name, frame) for body in bodies for frame in body.frames}
@@ -56,7 +57,7 @@ def links_of(bodies: Iterable[Body], world_frames: Iterable[Frame]) -> dict[str 
 
 
 def contact_on(contact: ContactPoint, links: Links) -> ContactPoint:
-    """A contact point on the body that its link is part of; none of the world's."""
+    """A contact point on the body that contains its link; unchanged for a link of the world."""
     link = links.get(contact.body)
     if link is None or link.body is None:
         return contact
@@ -71,7 +72,7 @@ def contact_on(contact: ContactPoint, links: Links) -> ContactPoint:
 
 
 def between(part: Any, links: Links) -> Any:
-    """A spring between the bodies that its links are part of."""
+    """A spring between the bodies that contain its links."""
     for end in ("parent", "child"):
         link = links.get(getattr(part, end))
         if link is not None and (link.body is not None or end == "parent"):
@@ -81,7 +82,7 @@ def between(part: Any, links: Links) -> Any:
 
 
 def on_parent(joint: Any, links: Links) -> Any:
-    """A joint on the body that the link which it calls its parent is part of."""
+    """A joint on the body that contains the link named as its parent."""
     link = links.get(joint.parent)
     if link is None:
         return joint
@@ -90,7 +91,7 @@ def on_parent(joint: Any, links: Links) -> Any:
 
 
 def place_on(place: Place, links: Links) -> Place:
-    """A place on the body that its link is part of."""
+    """A place on the body that contains its link."""
     link = links.get(place.body)
     if link is None:
         return place
@@ -98,14 +99,14 @@ def place_on(place: Place, links: Links) -> Place:
 
 
 def tendon_on(tendon: Any, links: Links) -> Any:
-    """A tendon over the bodies that its links are part of."""
+    """A tendon over the bodies that contain its links."""
     if links.keys().isdisjoint(tendon.bodies()):
         return tendon
     return replace(tendon, path=tuple(_item(item, links) for item in tendon.path))
 
 
 def mesh_on(mesh: SoftMesh, links: Links) -> SoftMesh:
-    """A mesh whose nodes are on the bodies that its links are part of."""
+    """A mesh with nodes on the bodies that contain its links."""
     if links.keys().isdisjoint(mesh.bodies):
         return mesh
     found = [links.get(name) for name in mesh.bodies]
@@ -136,7 +137,7 @@ def _item(item: Any, links: Links) -> Any:
 
 
 def sensor_on(sensor: Sensor, links: Links) -> Sensor:
-    """A sensor on the bodies that its links are part of."""
+    """A sensor on the bodies that contain its links."""
     names = {sensor.place.body, sensor.reference.body, *sensor.bodies}
     if links.keys().isdisjoint(names):
         return sensor

@@ -1,7 +1,8 @@
-"""Bodies without mass: what moves them, where nothing that has mass hangs on them.
+"""Bodies without mass, and the elements that move them if no body with mass follows.
 
-They are carriers (`Body.carrier`). Between joints they are parts of a joint of several axes. At the
-end of a chain nothing says how they move, unless a loop, a coupling, a rotor or a motion does.
+Such bodies are carriers (`Body.carrier`). Between joints they are parts of a joint with several
+axes. At the end of a chain their motion is undetermined without a loop, a coupling, a rotor or a
+prescribed motion.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def carried_by(robot: Mechanism) -> dict[str, list[str]]:
-    """Carrier -> the nearest bodies with mass that hang on it, directly or by other carriers."""
+    """Carrier -> the nearest bodies with mass that follow it, directly or by other carriers."""
     carriers = {body.name for body in robot.bodies if body.carrier}
     found: dict[str, list[str]] = {name: [] for name in carriers}
     # Children come after their parents.
@@ -27,14 +28,14 @@ def carried_by(robot: Mechanism) -> dict[str, list[str]]:
 
 
 def idle_ends(robot: Mechanism) -> list[str]:
-    """Bodies without mass that nothing with mass hangs on, and that nothing else moves."""
+    """Massless bodies that no body with mass follows, and that no other element moves."""
     carried = carried_by(robot)
     ends = {name for name, bodies in carried.items() if not bodies}
     if not ends:
         return []
     tied = {name for joint in robot.loop_joints for name in (joint.parent, joint.child)}
     led = {coupling.joint for coupling in robot.couplings}
-    below: set[str | None] = set()  # with something tied at them or beyond
+    below: set[str | None] = set()  # bodies with an element at them or beyond
     for joint in reversed(robot.tree_joints):
         if joint.child in tied | below:
             below.add(joint.parent)

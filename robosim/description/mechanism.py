@@ -1,4 +1,4 @@
-"""What people build and read: bodies, joints and contact points, validated once.
+"""The description that users build and loaders return: bodies, joints and contact points.
 
 The world is written as ``None`` where a body's name is expected. SI units and radians.
 """
@@ -168,7 +168,8 @@ class Mechanism(Composable, Frozen):
         self._check_coordinates()
         noticed = [body.impossible_inertia() for body in self.bodies]
         noticed += [unfelt(j.bearing, j.kind, f"joint '{j.name}'") for j in self.joints]
-        # Each sentence once: a mechanism that is rebuilt from another notices the same things.
+        # Without duplicates, as a mechanism that is rebuilt from another one gives the same
+        # warnings.
         noticed_once = dict.fromkeys((*self.warnings, *(text for text in noticed if text)))
         self._set(warnings=tuple(noticed_once))
         home = self.neutral() if self.home is None else self.home
@@ -184,18 +185,18 @@ class Mechanism(Composable, Frozen):
         return overview.line(self)
 
     def _repr_html_(self) -> str:
-        """What `robosim info` prints, as a notebook shows it."""
+        """The tables of `robosim info`, for notebooks."""
         return overview.html(self)
 
     def _pairs(self, pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-        """With the names of bodies in place of those of their frames."""
+        """Pairs with the names of bodies in place of those of their frames."""
         body_of = {frame.name: body.name for body in self.bodies for frame in body.frames}
         body_of |= {name: name for name in map(obstacle_name, self.obstacles)}
         body_of |= {body.name: body.name for body in self.bodies}
         return tuple((body_of.get(a, str(a)), body_of.get(b, str(b))) for a, b in pairs)
 
     def _check_parts(self, element: str) -> None:
-        """What can be told before the order of the joints is known."""
+        """Checks that do not need the order of the joints."""
         if not self.bodies:
             raise ModelError("has no bodies", element=element)
         frames = [*self.world_frames, *(frame for _, frame in self.frames())]
@@ -224,7 +225,7 @@ class Mechanism(Composable, Frozen):
         checks.check_couplings(self.couplings, self.joints)
 
     def _check_coordinates(self) -> None:
-        """What is about coordinates, by their names."""
+        """Checks of coordinates, by name."""
         for joint in self.loop_joints:
             checks.check_loop_motion(joint)
         q_names, v_names, bodies, tendons = self.q_names, self.v_names, self.bodies, self.tendons
@@ -394,17 +395,17 @@ class Mechanism(Composable, Frozen):
 
     @cached_property
     def q_offsets(self) -> tuple[int, ...]:
-        """Where each joint's coordinates begin; one more entry, their number, at the end.
+        """Index of each joint's first coordinate in q, and the total number at the end.
 
-        Those of the joints that close loops come after the nq of q.
+        Coordinates of joints that close loops follow after the nq of q.
         """
         return tuple(int(n) for n in np.cumsum([0, *(joint.nq for joint in self.joints)]))
 
     @cached_property
     def v_offsets(self) -> tuple[int, ...]:
-        """Where each joint's velocities begin; one more entry, their number, at the end.
+        """Index of each joint's first velocity in v, and the total number at the end.
 
-        Those of the joints that close loops come after the nv of v.
+        Velocities of joints that close loops follow after the nv of v.
         """
         return tuple(int(n) for n in np.cumsum([0, *(joint.nv for joint in self.joints)]))
 
@@ -415,14 +416,14 @@ class Mechanism(Composable, Frozen):
 
     @property
     def nv(self) -> int:
-        """Length of v: the degrees of freedom of the tree, from which loops take some."""
+        """Length of v: the degrees of freedom of the tree, before loops are closed."""
         return self.v_offsets[len(self.bodies)]
 
     @cached_property
     def actuated(self) -> NDArray[np.int64]:
         """Indices of the velocities that an actuator drives, (nu,).
 
-        Into v; beyond its nv for joints that close loops.
+        Indices of joints that close loops are nv or more.
         """
         indices = [
             start + k

@@ -1,7 +1,8 @@
-"""A mechanism somewhere else: all that it has of the world, moved by a pose.
+"""A mechanism at another pose: all its elements in the world, moved by a transformation.
 
-A joint to the world moves with its anchor, and its coordinates stay. Only of a free base, which
-nothing holds or drives along its coordinates, the coordinates move: they are its pose in the world.
+A joint to the world moves with its anchor, and its coordinates are unchanged. Only a free base,
+without forces along its coordinates, has its coordinates changed instead, as these are its pose in
+the world.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ def _point(E: Array, p: ArrayLike) -> Array:
 
 @dataclass(frozen=True)
 class Onto:
-    """A body of another mechanism that takes the place of the world.
+    """A body of another mechanism that replaces the world.
 
     Attributes
     ----------
     body : str or None, the world
-    E : (4, 4), from what was the world to the body's axes
+    E : (4, 4), from the former world to the body's axes
     """
 
     body: str | None
@@ -42,10 +43,10 @@ class Onto:
 
 
 def changes(robot: Whole, E: Array, onto: Onto | None = None) -> dict[str, Any]:
-    """The fields of a mechanism that change if its world moves by a transformation E (4, 4).
+    """The fields of a mechanism that change if its world is moved by a transformation E (4, 4).
 
-    What is fixed to the world goes onto a body of another mechanism instead, where one is given,
-    except for obstacles, free bases and what sensors are relative to.
+    With `onto`, elements that are fixed to the world are moved onto that body. Obstacles, free
+    bases and references of sensors remain in the world.
     """
     if onto is None and np.array_equal(E, np.eye(4)):
         return {}
@@ -105,7 +106,7 @@ def _at(part: Frame | Geometry, E: Array) -> Any:
 
 
 def free_base(joint: Joint) -> bool:
-    """Whether a joint lets a body move freely in the world, and nothing acts along it."""
+    """Whether a joint lets a body move freely in the world, without forces along it."""
     if joint.kind != "floating" or joint.parent is not None or joint.motion is not None:
         return False
     acts = ("stiffness", "damping", "friction", "armature")
@@ -116,7 +117,7 @@ def free_base(joint: Joint) -> bool:
 
 
 def _moved_base(joint: Joint, q: Array, E: Array) -> Array:
-    """Coordinates (7,) of a free base that is moved by E in the world."""
+    """Coordinates (7,) of a free base after a transformation E of the world."""
     A = pose(joint.parent_position, joint.offset)
     M = se3.transformation(joint.rotation(q), joint.translation(q))
     there = se3.inverse(A) @ E @ A @ M

@@ -78,7 +78,7 @@ class Activation(Frozen):
 
 
 def _smooth_step(x: float) -> float:
-    """From 0 at 0 to 1 at 1, with slope and curvature zero at both."""
+    """From 0 at 0 to 1 at 1, with zero first and second derivatives at both."""
     x = min(max(x, 0.0), 1.0)
     return x**3 * (10 + x * (6 * x - 15))
 
@@ -156,7 +156,7 @@ class Muscle(Frozen):
         return force, -self.force * slope, -self.force * at_length * by_rate * activation
 
     def _at_length(self, length: float) -> tuple[float, float]:
-        """What it gives of its force at a length, and the slope of that [1/m]."""
+        """Active force at a length, relative to `force`, and its derivative [1/m]."""
         x, l0 = self._normalized(length), self.optimal_length
         if x <= 1:
             value, slope = _bump((x - self.shortest) / (1 - self.shortest))
@@ -165,7 +165,7 @@ class Muscle(Frozen):
         return value, -slope / ((self.longest - 1) * l0)
 
     def _at_rate(self, rate: float) -> tuple[float, float]:
-        """The same at a rate of its length, and the slope of that [s/m]."""
+        """Factor of the active force at a rate of the length, and its derivative [s/m]."""
         fastest = self.optimal_length * self.fastest
         y, more = rate / fastest, self.lengthening - 1
         if y <= 0:
@@ -176,7 +176,7 @@ class Muscle(Frozen):
         return self.lengthening, 0.0
 
     def _stretched(self, length: float) -> tuple[float, float]:
-        """What it gives without activation, of `force` times `passive`; the slope of that [1/m]."""
+        """Passive force at a length over `force` times `passive`, and its derivative [1/m]."""
         half = 0.5 * (self.longest - 1)
         x = (self._normalized(length) - 1) / half
         value, slope = (0.0, 0.0) if x <= 0 else (0.5 * x**2, x) if x <= 1 else (x - 0.5, 1.0)
@@ -187,7 +187,7 @@ class Muscle(Frozen):
 
 
 def _bump(x: float) -> tuple[float, float]:
-    """Rises from 0 at 0 to 1 at 1 by two parabolas; 0 before that. Its value and slope."""
+    """Value and slope of a function from 0 at 0 to 1 at 1 by two parabolas, and 0 before that."""
     if x <= 0:
         return 0.0, 0.0
     return (2 * x**2, 4 * x) if x <= 0.5 else (1 - 2 * (1 - x) ** 2, 4 * (1 - x))

@@ -1,4 +1,4 @@
-"""Names for what has none: they step aside for all names that there are."""
+"""Names for elements without one, different from all existing names."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Container
 
 
 def free_name(wanted: str, taken: Container[str]) -> str:
-    """`wanted`, with as many underscores behind it as it takes for it not to be `taken`."""
+    """`wanted`, followed by as many underscores as are needed to differ from `taken` names."""
     while wanted in taken:
         wanted += "_"
     return wanted

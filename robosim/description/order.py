@@ -1,4 +1,4 @@
-"""In which order a mechanism has its bodies, joints and coordinates, and what these are called."""
+"""The order of a mechanism's bodies, joints and coordinates, and names of coordinates."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from robosim.errors import ModelError
 def tree_order(
     bodies: Sequence[Body], joints: Sequence[Joint], element: str, as_given: bool = False
 ) -> tuple[tuple[Body, ...], tuple[Joint, ...]]:
-    """Depth-first order from the world, children in the order given; then the loops' joints.
+    """Depth-first order from the world, children in the given order, then joints that close loops.
 
-    `as_given`: the tree as it is given instead, if parents come before their children.
+    With `as_given`, the order of the tree is kept if parents come before their children.
 
     Raises
     ------
     ModelError
-        For a body that no joint leads to from the world; names the element.
+        For a body without a chain of joints to the world; names the element.
     """
     into: dict[str, Joint] = {}
     loops: list[Joint] = []
@@ -52,7 +52,7 @@ def tree_order(
 
 
 def depth_first(joints: Iterable[Joint]) -> list[Joint]:
-    """Joints of a tree that lead from the world, depth first, children in the order given."""
+    """Joints of a tree from the world on, depth first, children in the given order."""
     children: dict[str | None, list[Joint]] = {}
     for joint in joints:
         children.setdefault(joint.parent, []).append(joint)
@@ -77,10 +77,10 @@ def _parents_first(joints: Sequence[Joint]) -> bool:
 def coordinate_names(
     joints: Sequence[Joint], others: Iterable[str] = (), *, velocity: bool
 ) -> list[list[str]]:
-    """Names of the coordinates of each joint: the joint's, with a suffix where it has several.
+    """Names of the coordinates of each joint: the joint's, with a suffix if there are several.
 
-    Names with a suffix step aside for names of joints and for those that joints give their
-    coordinates, and for `others`.
+    Names with a suffix are changed if they equal names of joints, of their coordinates, or
+    `others`.
     """
     taken = {joint.name for joint in joints}.union(others)
     taken.update(name for joint in joints for name in joint.coordinate_names)

@@ -1,4 +1,4 @@
-"""A mechanism in words: one line, or tables of its parts."""
+"""A description of a mechanism in words: one line, or tables of its elements."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from robosim.description.whole import Whole
 
 
 class Section(NamedTuple):
-    """A table: headings, which end in ``>`` over numbers, and rows of text."""
+    """A table: headings, which end in ``>`` for numbers, and rows of text."""
 
     title: str
     headings: tuple[str, ...]
@@ -32,7 +32,7 @@ def line(robot: Whole) -> str:
 
 
 def html(robot: Whole) -> str:
-    """The sections as tables of a page."""
+    """The sections as tables in HTML."""
     return "\n".join(_table(section) for section in sections(robot))
 
 
@@ -51,7 +51,7 @@ def _table(section: Section) -> str:
 
 
 def sections(robot: Whole) -> list[Section]:
-    """What ``robosim info`` prints, one table after the other."""
+    """The tables of ``robosim info``."""
     found = [_summary(robot), _bodies(robot), _joints(robot)]
     more = _springs(robot), _tendons(robot), _couplings(robot), _soft(robot)
     return found + [section for section in more if section.rows]

@@ -1,8 +1,8 @@
-"""Bodies, joints and springs that stand for soft parts, and what these do to bodies.
+"""Bodies, joints and springs for soft elements, and their effect on other bodies.
 
-A free node is a body on a joint that lets it move and not turn. An attached node moves with its
-body, x' = R Gamma(x_a) phi [Sueda, Eq. 2.87]. So its mass is part of that body's inertia, which
-gives the M and the quadratic velocities of [Sueda, Eq. 2.92] without a Jacobian of its own.
+A free node is a body on a joint that allows translations only. An attached node moves with its
+body, x' = R Gamma(x_a) phi [Sueda, Eq. 2.87]. So its mass is part of that body's inertia. The
+result is the M and the quadratic velocities of [Sueda, Eq. 2.92], without a separate Jacobian.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ End = tuple[str | None, Array]  # a body or the world, and a point from its cent
 
 
 def with_particles(robot: W, soft: Iterable[AnySoft]) -> W:
-    """A mechanism with soft parts, one after the other; its own q (nq,) stay where they are.
+    """A mechanism with soft elements in series; its other coordinates q (nq,) are unchanged.
 
     Raises
     ------
     ModelError
-        For an attached node whose body is not there, or a name that is taken.
+        For an attached node of an unknown body, or a duplicate name.
     """
     for part in soft:
         robot = _with_nodes(robot, part)
@@ -66,12 +66,12 @@ def _with_nodes(robot: W, part: AnySoft) -> W:
 
 
 def _home(robot: Whole) -> Array:
-    """Home (nq,), also of a mechanism that has no bodies yet."""
+    """Home (nq,), also for a mechanism without bodies."""
     return np.zeros(0) if robot.home is None else np.asarray(robot.home)
 
 
 def _particle(nodes: Nodes, k: int) -> Body:
-    """A free node; as it does not turn, that inertia of a ball is without effect."""
+    """A free node; as it does not rotate, its inertia of a ball has no effect."""
     name, mass = nodes.names[k], float(nodes.masses[k])
     shape = Geometry("sphere", (nodes.size,), rgba=COLOR, name=name)
     return Body(name, mass, 0.4 * mass * nodes.size**2 * np.eye(3), visuals=(shape,))
@@ -84,7 +84,7 @@ def _joint(nodes: Nodes, k: int) -> Joint:
 
 
 def _attached(robot: W, nodes: Nodes, element: str) -> tuple[W, dict[int, End]]:
-    """The mechanism whose bodies carry the nodes that they hold, and where they hold these."""
+    """The mechanism with the masses of attached nodes on its bodies, and these nodes' places."""
     held: dict[str | None, list[int]] = {}
     frames = {frame.name for frame in robot.world_frames}
     known = {body.name: body.name for body in robot.bodies}
@@ -127,7 +127,7 @@ def _loaded(robot: W, name: str, points: Array, masses: Array) -> W:
 
 
 def _springs(nodes: Nodes, ends: dict[int, End]) -> list[PointSpring]:
-    """Springs along all lines but those between two nodes of the same body, or of the world."""
+    """Springs along all lines, except between two nodes of the same body or of the world."""
     found = []
     for a, b in nodes.lines:
         (parent, p), (child, c) = ends[a], ends[b]

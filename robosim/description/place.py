@@ -13,11 +13,11 @@ from robosim.validation import Frozen, frozen_array, unit_quaternion
 
 
 class Framed(Protocol):
-    """What has bodies, and frames on them by name, as a `Mechanism` has."""
+    """The interface of an object with bodies and named frames, such as a `Mechanism`."""
 
     @property
     def bodies(self) -> tuple[Body, ...]:
-        """The bodies, in the order that `frame` counts them in."""
+        """The bodies, in the order of the indices that `frame` returns."""
         ...
 
     def frame(self, name: str) -> tuple[int, Frame]:
@@ -50,6 +50,6 @@ class Place(Frozen):
 
     @classmethod
     def of_frame(cls, robot: Framed, name: str) -> Place:
-        """That of a frame of a robot, by its name: a link's, or a site's."""
+        """The place of a robot's frame, by the name of a link or site."""
         index, frame = robot.frame(name)
         return cls(robot.bodies[index].name, frame.position, frame.quaternion)

@@ -1,10 +1,9 @@
-"""Convex polytopes: the hull of points as faces that close, whatever rounding does to them.
+"""Convex polytopes: the hull of points with closed faces, in spite of rounding errors.
 
-Qhull cuts a hull into triangles. Those of a flat face lie in one plane but for rounding, so that
-the normals of thin ones are none and their corners are no corners. So triangles are put together
-to faces again: from the largest one on, each takes those around it that lie in its plane, one at a
-time and only where the face stays a disc. Whatever is taken, the faces then close, each side is
-one of two faces, and Euler's V - E + F is 2.
+Qhull divides a hull into triangles. Triangles of a flat face are coplanar up to rounding errors, so
+that thin ones have no reliable normals. Triangles are therefore merged into faces. From the largest
+one on, each face takes adjacent triangles in its plane, one at a time and only if the face remains
+a disc. So the faces always close, each edge belongs to two faces, and Euler's V - E + F is 2.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ from robosim.validation import Array
 
 Indices = NDArray[np.int64]
 
-FLAT = 1e-9  # of a hull's size: thinner than this it has no volume
-_ONE_PLANE = 1e-7  # of a hull's size: nearer to a face's plane than this is in it ...
-_ONE_SIDE = 1e-2  # ... unless this share of the hull's thickness is less
+FLAT = 1e-9  # of a hull's size; a thinner hull has no volume
+_ONE_PLANE = 1e-7  # of a hull's size: largest distance of a face's points from its plane ...
+_ONE_SIDE = 1e-2  # ... unless this share of the hull's thickness is smaller
 
 
 class Polytope(NamedTuple):
@@ -45,11 +44,11 @@ class _Triangles(NamedTuple):
 
     corners: Indices  # (n, 3)
     neighbours: Indices  # (n, 3), beyond the sides that begin at the corners
-    normals: Array  # (n, 3), unit vectors as Qhull has them, of slivers as well
+    normals: Array  # (n, 3), unit normals of Qhull, also of slivers
 
 
 def polytope(vertices: Array, faces: list[list[int]]) -> Polytope:
-    """A polytope of which vertices and faces are known."""
+    """A polytope with known vertices and faces."""
     return Polytope(vertices, faces, np.array([_unit(_area(vertices[face])) for face in faces]))
 
 
@@ -63,8 +62,8 @@ def convex_hull(points: Array, element: str) -> Polytope:
 
     Notes
     -----
-    Down to a millionth of its size in thickness, no point is more than 3e-7 of the size before the
-    plane of any face.
+    For thicknesses down to a millionth of the size, no point is outside of the plane of any face by
+    more than 3e-7 of the size.
     """
     points = np.unique(points, axis=0)
     size = float(np.ptp(points, axis=0).max()) if len(points) else 0.0
@@ -76,19 +75,18 @@ def convex_hull(points: Array, element: str) -> Polytope:
 
 
 def _thickness(points: Array) -> float:
-    """How far points (n, 3) extend along the direction in which they do least [m]."""
+    """Extent of points (n, 3) along their principal axis of least variance [m]."""
     centred = points - points.mean(axis=0)
-    # Of the triangular factor, as a decomposition of all the points would take n by n numbers.
+    # From the triangular factor, as a decomposition of all points would take n by n numbers.
     axes = np.linalg.svd(np.linalg.qr(centred, mode="r"))[2]
     return float(np.ptp(centred @ axes[2]))
 
 
 def _triangulated(points: Array, element: str) -> _Triangles:
-    """The hull of points as triangles that close."""
-    # Qhull takes coordinates for as exact as the largest of them is, or 1 is.
+    """The hull of points as a closed surface of triangles."""
+    # Qhull assumes coordinates as accurate as the largest of them, or as 1.
     points = (points - points.mean(axis=0)) / np.ptp(points, axis=0).max()
-    # Triangles of faces that Qhull has put together need not close, or there are none; those of
-    # points that it has shaken a little do.
+    # Without joggled points, Qhull may merge facets, whose triangles may not close.
     problem = "its triangles do not close"
     for options in ("Qt", "QJ"):
         try:
@@ -103,7 +101,7 @@ def _triangulated(points: Array, element: str) -> _Triangles:
 
 
 def _closed(points: Array, corners: Indices, normals: Array) -> _Triangles | None:
-    """Triangles with any order of corners, turned and joined; None if they are no sphere."""
+    """Triangles in any orientation, oriented and connected; None if they are not a sphere."""
     n = len(corners)
     sides = np.sort(np.stack((corners, np.roll(corners, -1, axis=1)), axis=2).reshape(-1, 2))
     order = np.lexsort(sides.T)
@@ -125,10 +123,11 @@ def _closed(points: Array, corners: Indices, normals: Array) -> _Triangles | Non
 def _flipped(
     points: Array, corners: Indices, beyond: Indices, normals: Array
 ) -> NDArray[np.bool_] | None:
-    """Which triangles are clockwise from outside, None if some cannot be told.
+    """Which triangles are clockwise from outside, None if some are undetermined.
 
-    The largest one is told by its normal and each other one by its neighbour, as the normals of
-    slivers are none. Sides are numbered 3 t + k; `beyond` has the other triangle's number.
+    The orientation of the largest one follows from its normal, that of each other one from a
+    neighbour, as slivers have no normals. Sides are numbered 3 t + k; `beyond` contains the number
+    of the other triangle's side.
     """
     areas = _areas(points, corners)
     start = int(np.argmax(np.linalg.norm(areas, axis=1)))
@@ -139,7 +138,7 @@ def _flipped(
     while stack:
         t = stack.pop()
         for side in range(3 * t, 3 * t + 3):
-            # Neighbours that are turned alike run through their side in opposite directions.
+            # Neighbours with equal orientations pass their common side in opposite directions.
             alike = first[side] == last[other[side]]
             turned = found[t] if alike else not found[t]
             if other[side] // 3 not in found:
@@ -153,10 +152,10 @@ def _flipped(
 
 
 def _merged(points: Array, triangles: _Triangles, tolerance: float) -> Polytope:
-    """The polytope of which the triangles are parts of faces."""
+    """The polytope whose faces consist of the triangles."""
     face_of = _grown(points, triangles, tolerance)
     corners = triangles.corners
-    # Sides between two faces, from corner to corner around the one that they belong to.
+    # Edges between two faces, from corner to corner around the face that they belong to.
     outer = face_of[triangles.neighbours] != face_of[:, None]
     after: list[dict[int, int]] = [{} for _ in range(int(face_of.max()) + 1)]
     for t, k in np.argwhere(outer).tolist():
@@ -180,7 +179,7 @@ def _merged(points: Array, triangles: _Triangles, tolerance: float) -> Polytope:
 
 
 def _grown(points: Array, triangles: _Triangles, tolerance: float) -> Indices:
-    """(n,) the face that each triangle is part of."""
+    """The face (n,) of each triangle."""
     corners, neighbours = triangles.corners.tolist(), triangles.neighbours.tolist()
     areas = _areas(points, triangles.corners)
     sizes = np.linalg.norm(areas, axis=1)
@@ -201,11 +200,11 @@ def _grown(points: Array, triangles: _Triangles, tolerance: float) -> Indices:
             if face_of[t] >= 0:
                 continue
             known = [face_of[other] == face for other in neighbours[t]]
-            if sum(known) == 3:  # it would close the face
+            if sum(known) == 3:  # would close the surface of the face
                 continue
             if sum(known) == 1:
                 apex = corners[t][known.index(True) - 1]
-                # A corner that the face has elsewhere would make a hole in it.
+                # A corner that the face already has would make a hole in the face.
                 if apex in held or abs(normal @ (points[apex] - origin)) > tolerance:
                     continue
             if not (sliver[t] or areas[t] @ normal > 0):
@@ -217,13 +216,13 @@ def _grown(points: Array, triangles: _Triangles, tolerance: float) -> Indices:
 
 
 def _areas(points: Array, corners: Indices) -> Array:
-    """Normals (n, 3) of triangles, twice as long as their areas are large."""
+    """Normals (n, 3) of triangles, with twice their areas as lengths."""
     a, b, c = (points[corners[:, k]] for k in range(3))
     return np.cross(b - a, c - a)
 
 
 def _area(polygon: Array) -> Array:
-    """Normal (3,) of a polygon (n, 3), twice as long as its area is large: Newell's sum."""
+    """Normal (3,) of a polygon (n, 3), with twice its area as length: Newell's sum."""
     spokes = polygon - polygon[0]
     return np.asarray(np.cross(spokes, np.roll(spokes, -1, axis=0)).sum(axis=0))
 

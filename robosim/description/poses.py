@@ -1,4 +1,4 @@
-"""Where bodies are at joint coordinates."""
+"""Poses of bodies at joint coordinates."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def body_poses(joints: Sequence[Joint], q: Array) -> dict[str | None, tuple[Arra
     start = 0
     for joint in joints:
         if joint.child in poses:
-            break  # The others close loops.
+            break  # The remaining joints close loops.
         R_a, x_a = poses[joint.parent]
         R_wj = R_a @ quaternions.rotation_matrix(np.asarray(joint.offset))
         point = x_a + R_a @ np.asarray(joint.parent_position)

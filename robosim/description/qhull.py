@@ -1,4 +1,4 @@
-"""Convex hulls by scipy's Qhull, which is imported when the first one is asked for."""
+"""Convex hulls by scipy's Qhull, which is imported on first use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def hull_of(points: ArrayLike, options: str | None = None) -> Any:
     Raises
     ------
     NoHullError
-        If they have none.
+        If the points have no hull.
     ValueError
         For points that are not finite.
     """

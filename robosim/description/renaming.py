@@ -1,4 +1,4 @@
-"""All names of a mechanism with a prefix, so that it can stand beside others."""
+"""A mechanism with a prefix before all its names, for combination with others."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from robosim.description.whole import W, changed
 
 
 def renamed(robot: W, prefix: str) -> W:
-    """The mechanism with a prefix before all of its names but its own.
+    """The mechanism with a prefix before all names except its own.
 
-    Names of coordinates follow from those of joints, and so have the prefix as well.
+    Names of coordinates are made from those of joints, and so have the prefix as well.
     """
     if not prefix:
         return robot
@@ -25,7 +25,7 @@ def renamed(robot: W, prefix: str) -> W:
         what: tuple((prefix + a, prefix + b) for a, b in getattr(robot, what))
         for what in ("contact_pairs", "excluded_pairs")
     }
-    # Those about inertias are noticed anew, with the new names.
+    # Warnings about inertias are generated again, with the new names.
     again = {body.impossible_inertia() for body in robot.bodies}
     told = tuple(f"{prefix}: {text}" for text in robot.warnings if text not in again)
     return changed(
@@ -73,7 +73,7 @@ def renamed(robot: W, prefix: str) -> W:
 
 
 def named(obstacle: AnyShape, name: str) -> AnyShape:
-    """An obstacle by another name."""
+    """An obstacle with another name."""
     if isinstance(obstacle, TriangleMesh):
         return replace(obstacle, geometry=replace(obstacle.geometry, name=name))
     return replace(obstacle, name=name)

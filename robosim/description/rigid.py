@@ -1,4 +1,4 @@
-"""Which bodies are joined rigidly, to each other or to the world, and what carries them freely."""
+"""Groups of rigidly connected bodies, and bodies on free joints."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from robosim.description.joint import Joint
 
 
 def rigid_groups(bodies: Sequence[Body], joints: Sequence[Joint]) -> dict[str | None, str | None]:
-    """From each body's name, and None for the world, to one that stands for its rigid group.
+    """For each body's name, and None for the world, a name that identifies its rigid group.
 
-    Two bodies are of one group if joints without any freedom lead from one to the other. What is
-    joined to the world has None.
+    Two bodies are in one group if joints without degrees of freedom connect them. The group of the
+    world is None.
     """
     of: dict[str | None, str | None] = {body.name: body.name for body in bodies}
     of[None] = None
@@ -25,7 +25,7 @@ def rigid_groups(bodies: Sequence[Body], joints: Sequence[Joint]) -> dict[str | 
 
 
 def floating_bases(joints: Sequence[Joint]) -> dict[str | None, str]:
-    """From each body that a free joint carries, alone or with others between, to the joint's child.
+    """For each body on a free joint, alone or with others between, the joint's child.
 
     `joints` are those of a tree, parents first.
     """

@@ -47,7 +47,7 @@ def perpendicular_basis(axis: ArrayLike) -> tuple[Array, Array]:
     """
     v3 = np.asarray(axis, dtype=float)
     v3 = v3 / np.linalg.norm(v3)
-    # The unit vector that follows the one nearest to the axis: z gives (x, y), x gives (y, z).
+    # The unit vectors after the one nearest to the axis: z gives (x, y), x gives (y, z).
     v1 = np.eye(3)[(int(np.argmax(np.abs(v3))) + 1) % 3]
     v1 = v1 - (v1 @ v3) * v3
     v1 /= np.linalg.norm(v1)
@@ -73,7 +73,7 @@ def selection(kind: str, axis: ArrayLike = (0.0, 0.0, 1.0)) -> Selection:
         raise ModelError(f"a joint axis must be a finite vector other than zero, not {axis}")
     v12, v3 = perpendicular_basis(axis)
     nothing, everything = np.zeros((3, 0)), np.eye(3)
-    # Table B.1: what is left free -> (D, C).
+    # Table B.1: free directions -> (D, C).
     table = {
         "free": (nothing, everything),
         "plane": (v3, v12),

@@ -50,8 +50,8 @@ class Zone:
             )
 
     def meets(self, start: Array, direction: Array) -> bool:
-        """Whether the ray from a point (3,) along a unit vector (3,) meets it, in its frame."""
-        # How far outside a point is is convex along a line, so thirds find where it is least.
+        """Whether the ray from a point (3,) along a unit vector (3,) meets the zone (its frame)."""
+        # The distance outside is convex along a line, so ternary search finds its minimum.
         low, high = 0.0, float(np.linalg.norm(start)) + float(np.linalg.norm(self.size))
         for _ in range(80):
             third = (high - low) / 3
@@ -66,7 +66,7 @@ class Zone:
         return float(_OUTSIDE[self.kind](np.abs(p), np.asarray(self.size)))
 
 
-# At |p| (3,) for a size (3,): a convex function that is positive outside.
+# Evaluated at |p| (3,) for a size (3,): a convex function that is positive outside.
 _OUTSIDE: dict[str, Callable[[Array, Array], Any]] = {
     "sphere": lambda p, s: np.linalg.norm(p) - s[0],
     "ellipsoid": lambda p, s: np.linalg.norm(p / s) - 1,

@@ -1,14 +1,15 @@
 """Elastic solids of tetrahedra, stable neo-Hookean [Smith2018].
 
-Nodes are particles, or points of bodies, as those of a `Strand`. With x_a the nodes of an element
-and g_a the gradients of their shape functions, F = sum x_a g_a^T maps the rest shape onto the
-element, and its energy is its volume times
+Nodes are particles, or points of bodies, as those of a `Strand`. With nodes x_a of an element, and
+gradients g_a of their shape functions, F = sum x_a g_a^T maps the rest shape to the element. The
+energy of the element is its volume times
 
     psi(F) = mu/2 (|F|^2 - 3) + lambda/2 (J - alpha)^2 - mu/2 log(|F|^2 + 1),   J = det F,
 
-with alpha = 1 + 3 mu / (4 lambda), so that the rest shape is at rest. It is finite for elements
-that are flat or inside out, which come back. Its mu and lambda are 4/3 and 5/6 of the shear modulus
-(lambda above Lame's), so that small strains have Young's modulus and Poisson's ratio as given.
+with alpha = 1 + 3 mu / (4 lambda), so that the rest shape is in equilibrium. The energy is finite
+for flat and inverted elements, which recover. The energy's mu and lambda are 4/3 and 5/6 of the
+shear modulus (lambda above Lame's), so that small strains have the given Young's modulus and
+Poisson's ratio.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ class Soft(Frozen):
         check_spacing(self.particles(), element)
 
     def particles(self) -> Nodes:
-        """What a mechanism makes of it, beside a `SoftMesh`."""
+        """Particles and springs of the solid, without its `SoftMesh`."""
         points = np.asarray(self.nodes)
         tetrahedra = np.asarray(self.tetrahedra)
         _, volumes = shapes_of(tetrahedra, points)
@@ -96,7 +97,7 @@ class Soft(Frozen):
         )
 
     def mesh(self, ends: Sequence[tuple[str | None, Array]]) -> SoftMesh:
-        """The elements, for nodes that are these points of bodies."""
+        """The `SoftMesh` with nodes at these points of bodies."""
         return SoftMesh(
             self.name,
             tuple(body for body, _ in ends),
@@ -111,17 +112,17 @@ class Soft(Frozen):
 
 @dataclass(frozen=True, eq=False)
 class SoftMesh(Frozen):
-    """Elements between points of bodies; what a mechanism makes of a `Soft`.
+    """Elements between points of bodies; a mechanism creates it for a `Soft`.
 
     Attributes
     ----------
     name : str
     bodies : tuple of str or None (n,)
-        That each node is on; None for the world.
+        The body of each node; None for the world.
     positions : (n, 3) [m]
-        Of nodes, in axes of these bodies from the centre of mass; world coordinates for the world.
+        Positions of nodes, in axes of these bodies from the centre of mass, or in the world.
     tetrahedra : (m, 4), rest : (n, 3) [m]
-        Nodes of each element, and where these are without stress.
+        Nodes of each element, and their positions without stress.
     young, poisson, density : float, as those of a `Soft`
     """
 

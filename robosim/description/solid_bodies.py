@@ -1,4 +1,4 @@
-"""Bodies of shapes of uniform density, and several bodies as one [Sueda, Eqs. 1.24 to 1.26]."""
+"""Bodies from shapes of uniform density, and from several bodies [Sueda, Eqs. 1.24 to 1.26]."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WATER = 1000.0  # [kg/m^3]
 
 
 class OfShapes:
-    """The methods of a `Body` that make one of a shape, or of other bodies."""
+    """The methods of `Body` that create one from a shape, or from other bodies."""
 
     @classmethod
     def of_shape(
@@ -30,7 +30,7 @@ class OfShapes:
         mass: float | None = None,
         collides: bool = False,
     ) -> Self:
-        """A uniform solid of the shape's name, whose frame is that which the shape is placed in.
+        """A uniform solid with the shape's name and the frame in which the shape is placed.
 
         Parameters
         ----------
@@ -40,14 +40,14 @@ class OfShapes:
         mass : float [kg] or None
             Instead of the density.
         collides : bool
-            Whether the shape can touch others, and is not just drawn.
+            Whether the shape can touch others, or is only drawn.
 
         Raises
         ------
         ModelError
             For a shape without a volume.
         """
-        # Hulls take a while to import.
+        # Imported here, because hulls take a while to import.
         from robosim.description.solids import solid
 
         element = f"body '{shape.name}'"
@@ -91,7 +91,7 @@ class OfShapes:
     def mesh(
         cls, name: str, vertices: ArrayLike, faces: ArrayLike, density: float = WATER, **more: Any
     ) -> Self:
-        """What a mesh encloses, or its convex hull if it is not closed; its frame is the mesh's.
+        """The solid in a mesh, or in its convex hull if it is not closed, in the mesh's frame.
 
         Parameters
         ----------
@@ -109,7 +109,7 @@ class OfShapes:
         name: str,
         parts: Sequence[Self | tuple[Self, ArrayLike] | tuple[Self, ArrayLike, ArrayLike]],
     ) -> Self:
-        """Several bodies as one [Sueda, Eqs. 1.25, 1.26].
+        """Several bodies as one rigid body [Sueda, Eqs. 1.25, 1.26].
 
         Frames, shapes and drag are those of the parts. The axes are those in which the parts are
         placed, which need not be principal ones.
@@ -118,12 +118,12 @@ class OfShapes:
         ----------
         name : str
         parts : sequence of Body, (Body, position) or (Body, position, quaternion)
-            With where each part's reference frame is in that of the whole: (3,) [m] and (4,).
+            With the pose of each part's reference frame in that of the whole: (3,) [m] and (4,).
 
         Raises
         ------
         ModelError
-            For no parts, or what is none.
+            For no parts, or an invalid part.
         """
         element = f"body '{name}'"
         if not parts:
@@ -167,12 +167,12 @@ def _placed_part(part: Any, kind: type, element: str) -> tuple[Any, Array]:
         frozen_array(position, (3,), f"position of '{one.name}'", element),
         unit_quaternion(turn, f"quaternion of '{one.name}'", element),
     )
-    # From the part's reference frame to its centre of mass, whose axes are the same.
+    # From the part's reference frame to its centre of mass, which has the same axes.
     return one, E @ se3.transformation(np.eye(3), -one.reference_position)
 
 
 def _twist_of_part(E: Array) -> Array:
-    """(6, 6) from a body's twist to that of a part at E in it, each velocity first."""
+    """(6, 6): maps a body's twist to that of a part at E in it; velocity first."""
     R, p = E[:3, :3], E[:3, 3]
     out = np.kron(np.eye(2), R.T)
     out[:3, 3:] = -R.T @ se3.cross_matrix(p)

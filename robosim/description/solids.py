@@ -1,4 +1,4 @@
-"""Volume, centre of mass and inertia of shapes: of primitives, and of what a mesh encloses."""
+"""Volume, centre of mass and inertia of primitives and of closed meshes."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def ellipsoid(half: Array) -> Solid:
 
 
 def cylinder(radius: float, half: float) -> Solid:
-    """A cylinder along z, of half its length [m]."""
+    """A cylinder along z, with half its length [m]."""
     volume = 2 * np.pi * radius**2 * half
     across = volume * (radius**2 / 4 + half**2 / 3)
     return _about_origin(volume, across, across, volume * radius**2 / 2)
 
 
 def capsule(radius: float, half: float) -> Solid:
-    """A capsule along z, of half the length [m] of its straight part."""
+    """A capsule along z, with half the length [m] of its straight part."""
     tube, ball = cylinder(radius, half), ellipsoid(np.full(3, radius))
     # Each half of the ball has its centre 3/8 of a radius beyond the end of the tube.
     moved = ball.volume * (half**2 + 3 / 4 * half * radius)
@@ -63,7 +63,7 @@ def _about_origin(volume: float, xx: float, yy: float, zz: float) -> Solid:
 
 
 def solid(shape: Geometry) -> Solid:
-    """What a shape encloses, in its own frame; of a mesh that is not closed, its convex hull.
+    """The solid of a shape, in its frame; the convex hull of a mesh that is not closed.
 
     Raises
     ------
@@ -94,18 +94,18 @@ def solid(shape: Geometry) -> Solid:
 
 
 def is_closed(vertices: Array, faces: Faces) -> bool:
-    """Whether a mesh encloses a volume: each edge is passed once in either direction.
+    """Whether a mesh encloses a volume: each edge occurs once in both directions.
 
-    Vertices (n, 3) at the same place count as one.
+    Vertices (n, 3) at equal positions count as one.
     """
     if len(faces) == 0:
         return False
-    # Distinct rows are found by sorting; as complex numbers they would not fit, as bytes they do.
+    # Distinct rows are found by sorting them as bytes.
     rows = np.ascontiguousarray(vertices + 0.0).view(np.dtype((np.void, 24))).ravel()
     _, same = np.unique(rows, return_inverse=True)
     triangles = same[faces]
     distinct = np.all(triangles != np.roll(triangles, 1, axis=1), axis=1)
-    triangles = triangles[distinct]  # those without area have no outside
+    triangles = triangles[distinct]  # triangles without area have no outside
     n = len(vertices)
     begins, ends = triangles.ravel(), np.roll(triangles, -1, axis=1).ravel()
     there, back = np.sort(begins * n + ends), np.sort(ends * n + begins)
@@ -113,15 +113,15 @@ def is_closed(vertices: Array, faces: Faces) -> bool:
 
 
 def enclosed(vertices: Array, faces: Faces) -> Solid:
-    """What a closed mesh encloses, faces counterclockwise from outside.
+    """The solid in a closed mesh, with faces counterclockwise from outside.
 
-    Of a mesh that is inside out the volume is negative, of one with holes it means nothing.
+    An inverted mesh has a negative volume; for a mesh with holes the result is meaningless.
     """
-    # From the middle, so that a mesh far from its origin loses no digits.
+    # Relative to the middle, so that a mesh far from its origin loses no accuracy.
     middle = (vertices.min(axis=0) + vertices.max(axis=0)) / 2
     corners = (vertices - middle)[faces]
     a, b, c = corners[:, 0], corners[:, 1], corners[:, 2]
-    # Tetrahedra from the middle to each face: volume, then first and second moments over it.
+    # Tetrahedra from the middle to each face: volume, then first and second moments.
     volumes = np.einsum("mj,mj->m", a, np.cross(b, c)) / 6
     volume = float(volumes.sum())
     if volume == 0:
@@ -137,7 +137,7 @@ def enclosed(vertices: Array, faces: Faces) -> Solid:
 
 
 def convex_hull(vertices: Array) -> Solid:
-    """What the convex hull of vertices (n, 3) encloses."""
+    """The solid in the convex hull of vertices (n, 3)."""
     try:
         hull = hull_of(vertices)
     except ValueError:

@@ -41,7 +41,7 @@ class Potential(Frozen):
         if x.ndim != 1 or len(x) < 2 or np.any(np.diff(x) <= 0):
             raise ModelError("x must be at least two increasing numbers", element=element)
         energy = frozen_array(self.energy, x.shape, "energy", element)
-        # Not at the top: it takes longer to import than all the rest of robosim.
+        # Imported here, because scipy.interpolate takes longer to import than all of robosim.
         from scipy.interpolate import CubicSpline
 
         spline = CubicSpline(x, energy, bc_type="natural" if len(x) < 4 else "not-a-knot")

@@ -1,7 +1,7 @@
 """Strands and nets of particles with springs between them [Sueda, Sect. 2.7].
 
-A particle is a body that does not turn. `Mechanism(soft=...)` makes bodies, joints and springs of
-them, so that a mechanism has nothing else than it has without them.
+A particle is a body that does not rotate. `Mechanism(soft=...)` converts strands and nets to
+bodies, joints and springs.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from robosim.validation import Array, Frozen, frozen_array
 
 
 class Nodes(NamedTuple):
-    """What a mechanism makes particles, springs and elements of.
+    """Data from which a mechanism creates particles, springs and elements.
 
     Attributes
     ----------
     name : str
     names : tuple of str
-        Of each node, which its particle has.
+        Name of each node, and of its particle.
     points : (n, 3) [m], in the world, at home
     masses : (n,) [kg]
     attached : mapping of node to body, or to None for the world
     lines : tuple of pairs of nodes
-        Between which there are springs.
+        Pairs of nodes with a spring between them.
     stretch : float
         Distances at home over rest lengths.
     stiffness, damping : float [J], [J s]
-        Of each line, by its strain and its rate.
+        Stiffness by the strain of a line, and damping by the strain's rate.
     size : float [m]
         Radius of the ball that a particle is drawn as.
     """
@@ -51,7 +51,7 @@ class Nodes(NamedTuple):
 
 
 def checked_points(value: ArrayLike, n_axes: int, least: int, element: str) -> Array:
-    """Points (..., 3) [m] along `n_axes` axes, each at least `least` long."""
+    """Points (..., 3) [m] along `n_axes` axes, each with at least `least` points."""
     shape = np.shape(value)
     if len(shape) != n_axes + 1 or shape[-1] != 3 or min(shape[:-1]) < least:
         wanted = " x ".join(["n"] * n_axes + ["3"])
@@ -63,7 +63,7 @@ def checked_points(value: ArrayLike, n_axes: int, least: int, element: str) -> A
 
 
 def checked_numbers(part: Any, element: str, positive: Iterable[str], others: Iterable[str]) -> Any:
-    """Numbers of a soft part by name: some positive, others zero or more."""
+    """Numbers of a soft element by name: some positive, others not negative."""
     found: dict[str, float] = {}
     positive = tuple(positive)
     for what in (*positive, *others):
@@ -76,7 +76,7 @@ def checked_numbers(part: Any, element: str, positive: Iterable[str], others: It
 
 
 def check_spacing(nodes: Nodes, element: str) -> None:
-    """Refuse springs without length, and parts of which nothing can move."""
+    """Refuse springs without length, and elements without free nodes."""
     for a, b in nodes.lines:
         if np.array_equal(nodes.points[a], nodes.points[b]):
             raise ModelError(
@@ -92,9 +92,9 @@ def check_spacing(nodes: Nodes, element: str) -> None:
 class Strand(Frozen):
     """Particles in series, with a spring from each to the next [Sueda, Eqs. 2.84 to 2.86].
 
-    A spring with the rest length L and the strain e = (l - L) / L has the energy K e^2 / 2. This
-    equals a `PointSpring` with the stiffness K / L^2 and the damping D / L^2. Particles and their
-    joints are called ``<name>_0``, ``<name>_1`` and so on; attached nodes have none.
+    A spring with the rest length L and the strain e = (l - L) / L has the energy K e^2 / 2. The
+    spring equals a `PointSpring` with the stiffness K / L^2 and the damping D / L^2. Particles and
+    their joints are called ``<name>_0``, ``<name>_1`` and so on; attached nodes have none.
 
     Attributes
     ----------
@@ -146,7 +146,7 @@ class Strand(Frozen):
         check_spacing(self.particles(), element)
 
     def particles(self) -> Nodes:
-        """What a mechanism makes of it."""
+        """Particles and springs for a mechanism."""
         points = np.asarray(self.points)
         n = len(points)
         return Nodes(
@@ -176,7 +176,7 @@ class Net(Frozen):
     stiffness, mass, damping, stretch : float
         As those of a `Strand`; the mass is that of all nodes together.
     attached : mapping of (row, column) to the name of a body or link, or to None for the world
-        A spring between two nodes of the same body, or of the world, is none: nothing strains it.
+        There are no springs between two nodes of the same body, or of the world.
     diagonals : bool
         Whether there are springs across each mesh as well, which resist shear.
 
@@ -213,7 +213,7 @@ class Net(Frozen):
         check_spacing(self.particles(), element)
 
     def particles(self) -> Nodes:
-        """What a mechanism makes of it, row by row."""
+        """Particles and springs for a mechanism, row by row."""
         points = np.asarray(self.points)
         rows, columns = points.shape[:2]
         number = np.arange(rows * columns).reshape(rows, columns)
@@ -240,7 +240,7 @@ class Net(Frozen):
 
 
 def index(key: Any, n: int, element: str) -> int:
-    """A place among n, counted from 0 or backwards from -1."""
+    """An index among n, counted from 0, or backwards from -1."""
     if isinstance(key, bool) or not isinstance(key, int | np.integer) or not -n <= key < n:
         raise ModelError(
             f"attaches node {key!r}, and nodes are 0 to {n - 1}, or -1 to {-n} from the end",

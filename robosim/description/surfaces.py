@@ -1,7 +1,7 @@
-"""What a surface says beside its Coulomb coefficient: bounces, what resists turning, own motion.
+"""Surface properties: restitution, torsional and rolling friction, surface velocity.
 
-Of two shapes that touch, the lower coefficient counts, as for friction. A shape without a
-coefficient (None) leaves it to the other one; without any there is no such friction.
+For two touching shapes the lower coefficient counts, as for friction. If one of them has no
+coefficient (None), that of the other one counts; without any there is no such friction.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ TURNING = ("torsional_friction", "rolling_friction")
 
 
 def checked_surface(shape: Any, element: str) -> dict[str, Any]:
-    """The five fields of a shape, by name, checked: coefficients or None, and arrays (3,).
+    """The five surface fields of a shape, by name, checked: coefficients or None, arrays (3,).
 
     Raises
     ------
     ModelError
-        For a negative coefficient, a restitution above 1, or what is no finite number or vector.
+        For a negative coefficient, a restitution above 1, or an invalid number or vector.
     """
     restitution = float(frozen_array(shape.restitution, (), "restitution", element))
     if not 0.0 <= restitution <= 1.0:
@@ -39,5 +39,5 @@ def checked_surface(shape: Any, element: str) -> dict[str, Any]:
 
 
 def lowest(*values: float | None) -> float:
-    """The lowest of all coefficients that are given, 0 without any."""
+    """The lowest of the given coefficients; 0 without any."""
     return min((value for value in values if value is not None), default=0.0)

@@ -98,7 +98,7 @@ class Wrap(Frozen):
 
 @dataclass(frozen=True)
 class Pulley:
-    """Ends a branch of a spatial tendon; lengths of the next one are divided by `divisor`.
+    """Ends a branch of a spatial tendon; the next branch's length is divided by `divisor`.
 
     A negative one counts them backwards: of a tendon that is held the sum of both branches is.
     """

@@ -1,4 +1,4 @@
-"""What of one mechanism touches what of another, when both become one."""
+"""Contacts between the bodies and obstacles of two mechanisms that are combined."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ CHOICES = ("all", "none")
 
 @dataclass(frozen=True)
 class Side:
-    """What may touch of a mechanism, by its names.
+    """Elements of a mechanism that may touch others, by name.
 
     Attributes
     ----------
     bodies, solid, obstacles : tuple of str
         All bodies, those with collision geometry, and obstacles.
     inner : tuple of pairs of str
-        Bodies that may touch each other.
+        Pairs of bodies that may touch each other.
     self_collision : bool
     touches_itself : bool
-        Whether all bodies that can touch each other may.
+        Whether all pairs that can touch each other are allowed to.
     """
 
     bodies: tuple[str, ...] = ()
@@ -46,7 +46,7 @@ class Side:
 
     @classmethod
     def of(cls, robot: Whole) -> Side:
-        """That of a mechanism."""
+        """The `Side` of a mechanism."""
         inner = _inner(robot)
         whole = inner if robot.self_collision else _inner(changed(robot, self_collision=True))
         return cls(
@@ -70,21 +70,21 @@ def _inner(robot: Whole) -> tuple[Pair, ...]:
 def with_contact(
     joined: W, first: Side, second: Side, contact: str | Iterable[Pair], mounted: Sequence[Pair]
 ) -> W:
-    """A mechanism that has the parts of two, with what of the one touches what of the other.
+    """A combined mechanism, with contacts between its two parts.
 
     Parameters
     ----------
     joined : Mechanism
     first, second : Side
-        Of the two as they were, with their new names.
+        The two mechanisms before they were combined, with their new names.
     contact : "all", "none" or pairs of names
     mounted : sequence of pairs of bodies
-        Which a mount joins: they do not touch, unless a pair asks for it.
+        Pairs at a mount, which do not touch unless they are requested.
 
     Raises
     ------
     ModelError
-        For another word, a name that is not there, or a pair within one of the two.
+        For an invalid word, an unknown name, or a pair within one of the two mechanisms.
     """
     if isinstance(contact, str):
         if contact not in CHOICES:
@@ -103,7 +103,7 @@ def with_contact(
 
 
 def _all_pairs(joined: Whole, first: Side, second: Side) -> list[Pair]:
-    """Pairs that can touch, of bodies or of an obstacle and a body, in this order."""
+    """Pairs that can touch: two bodies, or an obstacle and a body, in this order."""
     group = joined.rigid_groups
     bodies = product(first.solid, second.solid)
     pairs = [(a, b) for a, b in bodies if group[a] != group[b]]
@@ -113,7 +113,7 @@ def _all_pairs(joined: Whole, first: Side, second: Side) -> list[Pair]:
 
 
 def _asked(joined: W, first: Side, second: Side, contact: Iterable[Pair]) -> list[Pair]:
-    """Pairs that were asked for, with names of bodies in the place of those of frames."""
+    """The requested pairs, with names of bodies in place of those of frames."""
     sides = [{*one.bodies, *one.obstacles} for one in (first, second)]
     solid = {*first.solid, *second.solid, *first.obstacles, *second.obstacles}
     obstacles = {*first.obstacles, *second.obstacles}
@@ -152,7 +152,7 @@ def _name(joined: Whole, name: str, obstacles: Collection[str], element: str) ->
 
 
 def _touching(joined: W, first: Side, second: Side, wanted: Sequence[Pair], everything: bool) -> W:
-    """With pairs that touch, and obstacles of each that leave out bodies of the other."""
+    """The mechanism with the wanted pairs; other pairs of an obstacle and a body are excluded."""
     obstacles = {*first.obstacles, *second.obstacles}
     every = [pair for pair in _all_pairs(joined, first, second) if pair[0] in obstacles]
     apart = [pair for pair in every if pair not in wanted]
@@ -163,7 +163,7 @@ def _touching(joined: W, first: Side, second: Side, wanted: Sequence[Pair], ever
     if flag and everything and all(one.touches_itself for one in sides):
         pairs = []
     else:
-        # One of the two does not touch itself, or not all of the other: pairs are named instead.
+        # Not all pairs may touch within one of the two, or between them: pairs are listed instead.
         within = [pair for one in sides if one.self_collision for pair in one.inner]
         flag = False
     return changed(
@@ -182,9 +182,9 @@ def _listed(joined: W, pairs: Sequence[Pair], told: str) -> W:
 
 
 def _without_overlaps(joined: W, wanted: Sequence[Pair]) -> W:
-    """Without those of the wanted pairs that overlap at home, and a warning that lists them.
+    """Exclude those of the wanted pairs that overlap at home, with a warning that lists them.
 
-    Obstacles count where a body is tied to the world, as it may have no way out of them.
+    Obstacles count if joints connect the body to the world, as it may be unable to leave them.
     """
     near = _near(joined, wanted)
     if not near:
@@ -220,7 +220,7 @@ def _without_overlaps(joined: W, wanted: Sequence[Pair]) -> W:
 
 
 def _near(joined: Whole, wanted: Sequence[Pair]) -> list[Pair]:
-    """Pairs whose shapes may overlap at home, by the spheres around them."""
+    """Pairs whose shapes may overlap at home, by their bounding spheres."""
     poses = body_poses(joined.tree_joints, np.asarray(joined.home))
     free = floating_bases(joined.tree_joints)
     bodies = {body.name: body for body in joined.bodies}
@@ -239,7 +239,7 @@ def _near(joined: Whole, wanted: Sequence[Pair]) -> list[Pair]:
 
 
 def _balls(body: Body, R: Array, x: Array) -> Array:
-    """Centre (3,) and radius of a sphere around each collision shape of a body, world, (n, 4)."""
+    """Centres and radii (n, 4) of bounding spheres of a body's collision shapes, world."""
     found = [
         (*(x + R @ centre), radius)
         for centre, radius in (_ball(shape) for shape in body.collisions)

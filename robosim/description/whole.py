@@ -1,6 +1,6 @@
-"""What modules that take a mechanism apart, and put it together again, ask it for.
+"""The interface of a mechanism for modules that change and combine mechanisms.
 
-`Mechanism` has its methods from such modules, which therefore cannot import it.
+`Mechanism` inherits methods from such modules, which therefore cannot import it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from robosim.validation import Array
 
 
 class Whole(Protocol):
-    """The attributes of a `Mechanism`, which describes them."""
+    """The attributes of a `Mechanism`, which documents them."""
 
     @property
     def name(self) -> str: ...
@@ -112,5 +112,5 @@ W = TypeVar("W", bound=Whole)
 
 
 def changed(robot: W, **changes: Any) -> W:
-    """The same mechanism with other values of some fields, checked anew."""
+    """A copy of a mechanism with other values of some fields, checked again."""
     return replace(robot, **changes)  # type: ignore[type-var]

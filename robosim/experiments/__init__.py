@@ -1,8 +1,8 @@
 """The papers' figures and the claims about the integrator, run again: ``robosim reproduce``.
 
-Each experiment runs ours and, where MuJoCo is installed and can do it, MuJoCo on the same
-mechanism at the same timestep: at its defaults, and at the best setting known to us for that
-experiment. It leaves NAME.json and NAME.png.
+Each experiment runs robosim and, where MuJoCo is installed and has what is needed, MuJoCo on the
+same mechanism at the same time step. MuJoCo runs at its defaults, and at the best setting known for
+that experiment. The results are NAME.json and NAME.png.
 """
 
 from robosim.experiments.experiment import Experiment, Result, Setup, Target

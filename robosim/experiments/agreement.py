@@ -31,14 +31,14 @@ ORDERS = {
     "galerkin, order 4": 4,
 }
 SECONDS, STEPS = 0.1, (10, 20, 40)
-WITHIN = 0.1  # of orders
-ROUNDING = 1e-11  # errors that tell no order
-MEETING = 2  # order at which derivatives of the formulations do
-LINEAR = ("newton", "galerkin, order 2", "galerkin, order 4")  # beside `Simulation`
+WITHIN = 0.1  # tolerance of the orders
+ROUNDING = 1e-11  # errors below are not used for the orders
+MEETING = 2  # order with which the derivatives of the formulations agree
+LINEAR = ("newton", "galerkin, order 2", "galerkin, order 4")  # compared with `Simulation`
 
 
 def make(name: str, robot: Mechanism, timestep: float) -> Formulation:
-    """The formulation of that name in ORDERS, which moves a robot without resistance."""
+    """A simulation by the formulation of that name in ORDERS."""
     if name == "Simulation":
         return Simulation(robot, timestep, tolerance=1e-12)
     integrator, _, order = name.partition(", order ")
@@ -53,7 +53,7 @@ def make(name: str, robot: Mechanism, timestep: float) -> Formulation:
 
 
 def robots() -> dict[str, Mechanism]:
-    """What is moved."""
+    """The robots that are compared, by name."""
     return {
         "double pendulum": chain(2),
         "three ball joints": chain(3, "spherical", radius=0.2),
@@ -62,20 +62,20 @@ def robots() -> dict[str, Mechanism]:
 
 
 def start(robot: Mechanism) -> tuple[Array, Array]:
-    """Home, and velocities that are all different."""
+    """The home pose, and velocities that are all different."""
     rng = np.random.default_rng(6)
     return np.array(robot.home, dtype=float), rng.normal(size=robot.nv)
 
 
 def limit(robot: Mechanism) -> Array:
-    """q and v at the end: by Pinocchio's articulated bodies, or by `Dynamics` without it."""
+    """Reference q and v at the end: by Pinocchio's accelerations, or without it by `Dynamics`."""
     known = pinocchio_run.available()
     found = pinocchio_run.accelerations(robot) if known else free_accelerations(robot)
     return integrated(robot, found, *start(robot), [SECONDS])[-1]
 
 
 def transition(sim: Formulation, steps: int) -> Array:
-    """(2 nv, 2 nv + nu): q and v after some steps by those before, and by torques held over all."""
+    """(2 nv, 2 nv + nu): derivatives of q and v after some steps by state and constant torques."""
     nv, nu = sim.robot.nv, sim.robot.nu
     A, B, torques = np.eye(2 * nv), np.zeros((2 * nv, nu)), np.linspace(-0.1, 0.1, nu)
     for _ in range(steps):
@@ -86,7 +86,7 @@ def transition(sim: Formulation, steps: int) -> Array:
 
 
 def run_agreement(setup: Setup) -> Result:
-    """Errors at the end of a motion, and how far derivatives are from those of `Simulation`."""
+    """Errors at the end of a motion, and differences of derivatives from those of `Simulation`."""
     steps = setup.choose(STEPS, STEPS[:2])
     # Kernels of `Simulation` with derivatives take minutes to compile.
     derived = setup.choose(tuple(robots()), ())
@@ -177,7 +177,7 @@ def run_agreement(setup: Setup) -> Result:
 def _orders(
     timesteps: list[float], errors: dict[str, dict[str, list[float]]]
 ) -> dict[str, dict[str, float]]:
-    """Orders that errors show which are above rounding, and the first two at least."""
+    """Orders from the errors above rounding, at least from the first two."""
 
     def order(row: list[float]) -> float:
         n = max(2, sum(error > ROUNDING for error in row))

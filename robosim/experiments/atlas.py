@@ -29,17 +29,17 @@ if TYPE_CHECKING:
     from robosim.optimize.moments import Moment
     from robosim.viz import Recorder
 
-BALL = (0.55, 0.35, 0.55)  # m, its centre
-LIFTED = 0.1  # m, of the left foot's ankle above the one that stands, at first
-# What feedback can count on: least normal forces of corners, over the weight, and friction.
+BALL = (0.55, 0.35, 0.55)  # m, the ball's centre
+LIFTED = 0.1  # m, initial height of the left ankle above the right one
+# Margins for feedback: smallest normal force of a corner, over the weight, and friction.
 LEAST, FRICTION = 0.03, 0.5
-MARGIN = 0.03  # rad, of a plan within the limits of joints
-CLEAR = 0.02  # m, of the left sole above the ground, at least
-EFFORT, RATES = 1e-5, 1e-2  # of the cost: torques [1/(N m)^2], velocities [s^2/rad^2]
-# Of LQR: coordinates, and velocities; torques; and of the end.
+MARGIN = 0.03  # rad, distance of a plan from the joint limits
+CLEAR = 0.02  # m, smallest height of the left sole above the ground
+EFFORT, RATES = 1e-5, 1e-2  # weights of the cost: torques [1/(N m)^2], velocities [s^2/rad^2]
+# Weights of LQR: coordinates and velocities; torques; factor of the final state.
 WEIGHTS, PUSHES, AT_END = (1000.0, 10.0), 1e-3, 10.0
 SMOOTH = 1e-2  # contact_speed of LQR [m/s]
-STEP = 2e-3  # of the simulation [s]
+STEP = 2e-3  # time step of the simulation [s]
 
 
 class Task(NamedTuple):
@@ -69,12 +69,12 @@ def standing(robot: Mechanism, *more: FrameTarget) -> Array:
     ]
     q = np.array(Dynamics(robot).inverse_kinematics(targets, robot.home).q)
     places = soles(robot, Kinematics(robot, q))
-    q[2] -= min(place[2] for place in places.values())  # the last 1e-6 m
+    q[2] -= min(place[2] for place in places.values())  # removes an error of about 1e-6 m
     return q
 
 
 def away_from_limits() -> Mechanism:
-    """The robot of a plan: feedback about it needs limits that it does not meet."""
+    """The robot of a plan: narrower joint limits, so that feedback does not reach the limits."""
     robot = builders.atlas()
     joints = tuple(
         replace(
@@ -99,7 +99,7 @@ def soles(robot: Mechanism, at: Kinematics) -> dict[str, Array]:
 
 
 def problem_of(robot: Mechanism, task: Task) -> tuple[Problem, Array]:
-    """The problem, and a guess: the way from one pose on the right foot to another."""
+    """The problem, and an initial guess: two poses on the right foot."""
     from robosim.optimize import Problem
 
     lifted = Kinematics(robot, np.asarray(robot.home))
@@ -129,21 +129,21 @@ def problem_of(robot: Mechanism, task: Task) -> tuple[Problem, Array]:
 
 
 def height_of(name: str, offset: Array, at: Moment) -> Any:
-    """Of a point of a body, as an expression."""
+    """Height of a point of a body, as an expression."""
     return at.position(name, offset)[2]
 
 
 class Measured(NamedTuple):
     """Quantities of a plan, computed from its points and forces alone."""
 
-    gap: float  # least of all corners [m]
-    slid: float  # furthest that a corner of the right foot is from where it began [m]
-    cone: float  # by how much a force leaves its cone, over the weight
-    reach: float  # of the hand from the ball at the end [m]
+    gap: float  # smallest of all corners [m]
+    slid: float  # largest distance of a corner of the right foot from its initial position [m]
+    cone: float  # largest distance of a force from its friction cone, over the weight
+    reach: float  # distance of the hand from the ball at the end [m]
 
 
 def measured(robot: Mechanism, plan: Trajectory) -> Measured:
-    """Soles at all control points, and the forces there."""
+    """Evaluate the soles at all control points, and the forces there."""
     weight = 9.81 * robot.total_mass
     places = [soles(robot, Kinematics(robot, q)) for q in plan.points]
     gap = min(float(place[2]) for at in places for place in at.values())
@@ -160,12 +160,12 @@ def measured(robot: Mechanism, plan: Trajectory) -> Measured:
 
 
 def grasp(robot: Mechanism, q: Array) -> Array:
-    """Where the left hand holds things (3,) [m]."""
+    """Position of the left hand's grasp frame (3,) [m]."""
     return np.asarray(Dynamics(robot).frame(q, "l_grasp")[0])
 
 
 def tracked(plan: Trajectory) -> Log:
-    """A simulation that follows the plan by LQR about it, with hard contacts, as motors can."""
+    """Simulate tracking of the plan by LQR, with hard contacts and effort limits."""
     robot = builders.atlas()
     Q = np.repeat(WEIGHTS, robot.nv)
     sim = Simulation(robot, STEP)
@@ -231,7 +231,7 @@ def run_atlas(setup: Setup) -> Result:
 
 
 def draw_atlas(plan: Trajectory, log: Log, figure: Figure) -> None:
-    """Forces at the corners of the sole, and where the hand is."""
+    """Plot the forces at the corners of the sole, and the position of the hand."""
     ((forces, hand),) = panels(figure, 1, 2, 6.0)
     colours = (COLOURS["ours"], *OTHERS)
     for k, (name, force) in enumerate(plan.forces.items()):

@@ -15,7 +15,7 @@ from robosim.envs.actions import Actions
 from robosim.envs.task import Moment, Start, Task
 from robosim.validation import Array
 
-STEP = 1e-6  # of the central differences of what is seen and rewarded
+STEP = 1e-6  # of the central differences of observations and rewards
 
 
 class Network:
@@ -51,7 +51,7 @@ class Network:
         return list(zip(pieces[::2], pieces[1::2], strict=True))
 
     def __call__(self, seen: Array) -> list[Array]:
-        """What comes out of each layer, from what is seen to the actions."""
+        """Outputs of all layers, from the observations to the actions."""
         out = [seen / self._scale]
         for W, b in self._layers():
             out.append(np.tanh(out[-1] @ W + b))
@@ -86,7 +86,7 @@ class Adam:
 
 
 class Taken(NamedTuple):
-    """An action, where it began, and where it led."""
+    """An action, the state before it, and the state after it."""
 
     q: Array
     v: Array
@@ -140,7 +140,7 @@ class Episodes:
         self.sizes = seen.shape[1], na
 
     def begin(self, random: np.random.Generator) -> None:
-        """Go to new starts."""
+        """Begin new episodes."""
         task, robot = self.task, self.robot
         self.drawn = {
             name: random.uniform(
@@ -202,7 +202,7 @@ class Episodes:
         return run
 
     def _seen(self, q: Array, v: Array, action: Array, times: int = 1) -> tuple[Array, Array]:
-        """What is seen, and the reward; rows of each episode follow one another."""
+        """Observations and rewards; rows of the same episode are consecutive."""
         task, robot, n = self.task, self.robot, len(q)
         drawn = {name: np.repeat(array, times, axis=0) for name, array in self.drawn.items()}
         forces, time = np.zeros((n, robot.nu)), np.zeros(n)
@@ -211,7 +211,7 @@ class Episodes:
         return np.clip(task.observe(now), *task.bounds(robot)), rewards
 
     def _slopes(self, q: Array, v: Array, action: Array) -> tuple[Array, Array]:
-        """Derivatives of both (n, 2 nv + na, ...) by state, in the tangent, and action."""
+        """Derivatives of both (n, 2 nv + na, ...) by state, in the tangent space, and action."""
         n, nv = self.n, self.robot.nv
         width = 2 * nv + action.shape[1]
         ways = np.tile(STEP * np.eye(width), (n, 1))

@@ -33,7 +33,7 @@ TREES: dict[str, Callable[[Mechanism, float], Formulation]] = {
         robot, DT, integrator="galerkin", order=4, tolerance=tolerance
     ),
 }
-BENT = 20  # links from which on the exponents are taken: before, what is the same for all counts
+BENT = 20  # links from which on exponents are fitted; constant costs dominate for shorter chains
 
 
 def bent_start(robot: Mechanism) -> np.ndarray:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DT, MOST = 0.1, 6
-FLOOR = 1e-12  # m/s: below, rounding shows
+FLOOR = 1e-12  # m/s: rounding errors dominate below
 
 
 def residuals(n: int) -> list[float]:
@@ -27,7 +27,7 @@ def residuals(n: int) -> list[float]:
     q[1::2], q[2::2], v[1::2], v[2::2] = 0.5, -0.5, -1.0, 1.0
 
     def of(most: int) -> Simulation:
-        # No residual is ever below this tolerance, so that all iterations are made and told.
+        # The tolerance is never reached, so that all iterations are made.
         return Simulation(
             chain(n), timestep=DT, tolerance=1e-300, max_iterations=most, max_substeps=1
         )
@@ -42,7 +42,7 @@ def run_newton(setup: Setup) -> Result:
     for n in counts:
         setup.note(f"{n} links")
         rows[str(n)] = residuals(n)
-    # r_next <= r^2 says that the number of digits at least doubles.
+    # r_next <= r^2 means that the number of digits at least doubles.
     ratios = [
         after / before**2
         for row in rows.values()

@@ -1,4 +1,4 @@
-"""A damped pendulum: the energy beside that of the exact motion (Fig. 7c)."""
+"""Energy of a damped pendulum, compared with the exact motion (Fig. 7c)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 G, DAMPING, START, SECONDS = 9.81, 0.5, np.pi / 2, 10.0
-A = 0.5 * G  # J: a rod of 1 m and 1 kg from level to hanging
+A = 0.5 * G  # J: energy of a rod of 1 m and 1 kg from horizontal to hanging
 
 
 def damped_pendulum() -> Mechanism:
@@ -45,7 +45,7 @@ def exact_energy(t: Array) -> Array:
 
 
 def run_damped(setup: Setup) -> Result:
-    """[Bruedigam2023, Fig. 7c]: d = 0.5, at 0.1 and 0.05 s, of order two and four."""
+    """[Bruedigam2023, Fig. 7c]: damping 0.5, at 0.1 and 0.05 s, of orders two and four."""
     steps = (0.1, 0.05, 0.025)
     robot = damped_pendulum()
     errors: dict[str, list[float]] = {}
@@ -59,7 +59,7 @@ def run_damped(setup: Setup) -> Result:
     settings = {"mujoco_default": Settings(), "mujoco_best": Settings("RK4")}
     for dt in steps:
         for order in (2, 4):
-            setup.note(f"ours of order {order}, dt {dt:g} s")
+            setup.note(f"robosim of order {order}, dt {dt:g} s")
             sim = Simulation(robot, timestep=dt, order=order)
             sim.set_state([START])
             run = sample(sim, SECONDS, 1, sim.energy)

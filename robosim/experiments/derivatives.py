@@ -38,18 +38,18 @@ Array = NDArray[np.float64]
 DT, TOLERANCE = 1e-3, 1e-12
 SMOOTH, HARD = 1e-4, 1e-10  # contact_speed [m/s]
 LENGTHS = (1e-9, 1e-8, 1e-7, 1e-6, 1e-5)  # of differences of positions [m or rad]
-LONG = (1e-6, 3e-6, 6e-6, 1e-5, 3e-5, 1e-4)  # of hard contacts, which take digits
-PARTS = (1e-4, 1e-3, 3e-3, 1e-2)  # of parameters
-FLOOR = 1e-2  # part of a block's largest derivative below which errors of a column are over that
+LONG = (1e-6, 3e-6, 6e-6, 1e-5, 3e-5, 1e-4)  # for hard contacts, with larger rounding errors
+PARTS = (1e-4, 1e-3, 3e-3, 1e-2)  # relative differences of parameters
+FLOOR = 1e-2  # errors are relative to at least this part of a block's largest derivative
 WITHIN = 1e-5
 G1 = "g1_description/g1_29dof_rev_1_0"
 PARAMETERS = ("mass:trunk", "friction:FR_foot", "damping:FR_hip_joint", "armature:FR_hip_joint")
 DRAWN = ("A1 standing", "Minitaur, loops", "G1 at limits")
-QUICK = ("A1 standing", "A1 landing")  # they have the same kernels
+QUICK = ("A1 standing", "A1 landing")  # groups with the same kernels
 
 
 class Case(NamedTuple):
-    """A state at which derivatives are taken, the PD of the step, and parameters, if any."""
+    """A state at which derivatives are computed, the PD of the step, and parameters, if any."""
 
     sim: Simulation
     controller: PD | None = None
@@ -128,7 +128,7 @@ def signature(contacts: tuple[ContactMode, ...]) -> tuple[tuple[str, str, str, b
 
 
 def scales_of(sim: Simulation) -> Array:
-    """(2 nv + nu,) changes of positions, velocities and torques that move as far in a step."""
+    """(2 nv + nu,) changes of q, v and torques that move positions equally far in a step."""
     inverse = np.linalg.inv(sim.dynamics.mass_matrix(sim.q))
     inertia = 1.0 / np.diag(inverse)[sim.robot.actuated]
     nv, dt = sim.robot.nv, sim.timestep
@@ -136,7 +136,7 @@ def scales_of(sim: Simulation) -> Array:
 
 
 class Differences:
-    """Central differences of one state, and the derivatives beside them."""
+    """Central differences at one state, compared with the computed derivatives."""
 
     def __init__(self, case: Case, group: Group) -> None:
         self._case, self._group = case, group
@@ -173,7 +173,7 @@ class Differences:
     def _errors(
         self, column: Array, least: Array, ends: Callable[[float], tuple[Any, ...]]
     ) -> list[float]:
-        """At all lengths: of positions over the largest of them, and of velocities alike."""
+        """Largest relative error of a column for each length: of positions or of velocities."""
         out, nv = [], self._case.sim.robot.nv
         tangent = self._case.sim.dynamics
         for length in self._group.lengths:
@@ -221,7 +221,7 @@ def after(sim: Simulation, rng: np.random.Generator, seconds: tuple[float, float
 
 
 def pushed(robot: Mechanism, rng: np.random.Generator, **options: Any) -> Simulation:
-    """At home, with random velocities."""
+    """The home pose, with random velocities."""
     sim = simulation(robot, **options)
     sim.set_state(None, 0.1 * rng.normal(size=robot.nv))
     return sim
@@ -240,7 +240,7 @@ def landing(robot: Mechanism, rng: np.random.Generator) -> Case:
 
 
 def servoed(robot: Mechanism, rng: np.random.Generator, implicit: bool) -> Case:
-    """Standing, with a PD whose targets are elsewhere."""
+    """Standing, with a PD whose targets differ from the pose."""
     sim = after(pushed(robot, rng), rng, (0.05, 0.4), "stand")
     kp, kd = rng.uniform(20.0, 100.0), rng.uniform(0.5, 2.0)
     target = sim.q[7:] + 0.05 * rng.normal(size=robot.nu)
@@ -305,7 +305,7 @@ def groups() -> dict[str, States]:
         "Minitaur, loops": States(standing(minitaur())),
         "A1 trotting, parameters": States(trotting(softer, *PARAMETERS), PARTS),
     }
-    with contextlib.suppress(LoadError):  # of an optional package
+    with contextlib.suppress(LoadError):  # for an optional package
         out["G1 at limits"] = States(partial(at_limits, load(G1)))
     return out
 

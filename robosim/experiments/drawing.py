@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Okabe and Ito's palette; a run keeps its colour in all pictures.
+# Okabe and Ito's palette; a formulation has the same colour in all pictures.
 COLOURS = {"ours": "#0072B2", "mujoco_default": "#D55E00", "mujoco_best": "#E69F00"}
 OTHERS = ("#009E73", "#CC79A7", "#56B4E9", "#000000")
 PANEL = (5.0, 3.4)  # [in]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 EDGE, MASS = 0.5, 1.0
-SHOWN = 0.4  # m, the drop that is drawn over time
+SHOWN = 0.4  # m, the height of the drop that is plotted over time
 
 
 def run_cube(setup: Setup) -> Result:

@@ -1,4 +1,4 @@
-"""Environment steps per second, beside MuJoCo's batches and Gymnasium's own vector class."""
+"""Environment steps per second, compared with MuJoCo's batches and Gymnasium's vector class."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 
 
 class Peer:
-    """The A1 of A1Walk in MuJoCo: n of them, PD targets at 50 Hz."""
+    """n A1 robots of the task A1Walk in MuJoCo, with PD targets at 50 Hz."""
 
     def __init__(self, n: int) -> None:
         from robosim.peers.mujoco_run import MuJoCoRun, Settings
@@ -38,7 +38,7 @@ class Peer:
         self.targets = home[7:] + 0.1 * rng.normal(size=(20, n, robot.nu))
 
     def batch(self) -> Callable[[int], None]:
-        """A step of all by `mujoco.batch`."""
+        """A function that steps all environments by `mujoco.batch`."""
         from mujoco.batch import Batch
 
         batch = Batch(self.model, self.n, nthread=1)
@@ -52,7 +52,7 @@ class Peer:
         return step
 
     def rollout(self) -> Callable[[int], None]:
-        """A step of all by `mujoco.rollout`."""
+        """A function that steps all environments by `mujoco.rollout`."""
         import mujoco
         from mujoco.rollout import Rollout
 

@@ -1,4 +1,4 @@
-"""An exoskeleton whose gains are tuned for a comfortable torque (Fig. 14)."""
+"""An exoskeleton whose gains are tuned to a comfortable torque (Fig. 14)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from robosim.simulation import Simulation
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-LIMIT = 5.0  # N m, that an elbow finds comfortable
+LIMIT = 5.0  # N m, comfortable torque at an elbow
 BY_HAND = 1 / 4.75  # the scale that the authors found
 TIMESTEP, SECONDS = 1e-3, 10.0
 
@@ -32,7 +32,7 @@ def elbow(patient: str, scale: float, damp_rate: bool, seconds: float) -> tuple[
 
 
 def run_exoskeleton(setup: Setup) -> Result:
-    """[Bruedigam2023, Fig. 14]: both patients, both scales, and one that is found."""
+    """[Bruedigam2023, Fig. 14]: both patients, two given scales and a computed one."""
     seconds = setup.choose(SECONDS, 4.0)
     scales = {"scale 1": 1.0, "scale 1/4.75": BY_HAND}
     runs: dict[tuple[str, str], Run] = {}

@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     from robosim.optimize.moments import Moment
     from robosim.viz import Recorder
 
-SPEED, MEAN = 0.26, 0.9  # at first, and in the mean [m/s]
-HEIGHT, HALF = 0.16, 0.08  # of the obstacle, an ellipse: how high, and half of its width [m]
+SPEED, MEAN = 0.26, 0.9  # initial and mean speed [m/s]
+HEIGHT, HALF = 0.16, 0.08  # height and half width of the obstacle, an ellipse [m]
 STAGES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)  # of the relaxation
-RISES = 0.1, 0.2, 0.3  # of guesses in the middle [m], until one leads to a trajectory
+RISES = 0.1, 0.2, 0.3  # heights of the guesses' middle [m], tried in turn until a plan is feasible
 SMOOTH = 1e-1  # contact_speed of LQR [m/s]
-# Of LQR: the body's place and lean, the joints, the rates of both; torques; and of the end.
+# Weights of LQR: body pose, joints, the rates of both; then torques; factor of the final state.
 WEIGHTS = (1000.0, *[100.0] * 2, *[10.0] * 6, *[1.0] * 3, *[0.03] * 6)
 EFFORT, AT_END = 1e-2, 10.0
-STEP = 1e-3  # of the simulation [s]
+STEP = 1e-3  # time step of the simulation [s]
 
 
 class Task(NamedTuple):
@@ -52,7 +52,7 @@ QUICK = Task(0.2, 4, 0.04, False, STAGES[::2])
 
 
 def start_of(robot: Mechanism) -> tuple[Array, Array]:
-    """q and v: the body goes forwards, above feet that rest."""
+    """Initial q and v: the body moves forwards, and the feet rest."""
     q, v, h = builders.flamingo_pose(0.0), np.zeros(robot.nv), 1e-6
     v[0] = SPEED
     foot, body = robot.body_index("left_foot"), robot.body_index("body")
@@ -64,7 +64,7 @@ def start_of(robot: Mechanism) -> tuple[Array, Array]:
     rows = []
     for k in (3, 4):
         change = np.zeros(robot.nq)
-        change[k], change[5] = h, -h  # the foot stays level
+        change[k], change[5] = h, -h  # the foot remains horizontal
         rows.append((away(change) - away(-change)) / (2 * h))
     hip, knee = np.linalg.solve(np.transpose(rows), (-SPEED, 0.0))
     v[3:] = np.tile((hip, knee, -hip - knee), 2)
@@ -90,7 +90,7 @@ def problem_of(robot: Mechanism, task: Task) -> Problem:
 
 
 def guess_of(task: Task, rise: float) -> Array:
-    """q (rows, nq): a line that rises in the middle."""
+    """Initial guess of q (rows, nq): a path that rises in the middle."""
     ways = np.linspace(0.0, 1.0, 30)
     guess = np.array([builders.flamingo_pose(task.distance * part) for part in ways])
     if task.obstacle:
@@ -99,7 +99,7 @@ def guess_of(task: Task, rise: float) -> Array:
 
 
 def sole_points(robot: Mechanism) -> list[tuple[str, tuple[float, float, float]]]:
-    """Toe, heel and middle of either foot."""
+    """Toe, heel and middle of each foot."""
     found = []
     for toe, heel in zip(robot.contacts[::2], robot.contacts[1::2], strict=True):
         ends = np.array((toe.position, heel.position))
@@ -109,26 +109,26 @@ def sole_points(robot: Mechanism) -> list[tuple[str, tuple[float, float, float]]
 
 
 def off_obstacle(body: str, point: tuple[float, float, float], middle: float, at: Moment) -> Any:
-    """`inside` of a point of a body."""
+    """`inside` at a point of a body."""
     return inside(at.position(body, point), middle)
 
 
 def inside(position: Any, middle: float) -> Any:
-    """A value that is 1 on the ellipse of the obstacle, and less inside."""
+    """Value of the obstacle's ellipse: 1 on it, and less inside."""
     return ((position[0] - middle) / HALF) ** 2 + (position[2] / HEIGHT) ** 2
 
 
 class Measured(NamedTuple):
     """Quantities of a plan, computed from its points and forces alone."""
 
-    gap: float  # least of all contacts [m]
-    clearance: float  # least, of `inside`
-    complementarity: float  # largest force over the weight times a gap [m]
-    cone: float  # by how much a force leaves its cone, over the weight
+    gap: float  # smallest of all contacts [m]
+    clearance: float  # smallest value of `inside`
+    complementarity: float  # largest product of a force over the weight and a gap [m]
+    cone: float  # largest distance of a force from its friction cone, over the weight
 
 
 def measured(robot: Mechanism, plan: Trajectory, middle: float) -> Measured:
-    """Gaps and the obstacle at all control points, and the forces there.
+    """Evaluate gaps and the obstacle at all control points, and the forces there.
 
     A force acts over a part of a step, and complements the gap at the point that the part leads to.
     """
@@ -150,7 +150,7 @@ def measured(robot: Mechanism, plan: Trajectory, middle: float) -> Measured:
 
 
 def tracked(plan: Trajectory) -> Log:
-    """A simulation that follows the plan by LQR about it, with hard contacts, as motors can."""
+    """Simulate tracking of the plan by LQR, with hard contacts and effort limits."""
     Q = np.array(WEIGHTS)
     sim = Simulation(plan.robot, STEP)
     follow = follower(plan, sim, Q, EFFORT, AT_END * Q, SMOOTH)
@@ -217,7 +217,7 @@ def run_flamingo(setup: Setup) -> Result:
 
 
 def draw_flamingo(plan: Trajectory, log: Log, task: Task, figure: Figure) -> None:
-    """The plan from beside, and how far the simulation is from it."""
+    """Plot the plan from the side, and the tracking error of the simulation."""
     ((side, errors),) = panels(figure, 1, 2, 6.0)
     robot = plan.robot
     if task.obstacle:

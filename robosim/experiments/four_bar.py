@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 G = 9.81
-START = (np.pi, np.pi / 2, np.pi, np.pi / 2, np.pi)  # rad: upright, couplers level
+START = (np.pi, np.pi / 2, np.pi, np.pi / 2, np.pi)  # rad: upright, couplers horizontal
 RATES = (1.0, -1.0, 1.0, -1.0, 1.0)  # rad/s: the upper ends move at 1 m/s
-A = 7.0 * G + 1.5  # J: from upright, moving, to hanging; 3.5 kg m of first moment either way
-LOST = 0.1  # rad: a coupler that is tilted so much is on another branch
+A = 7.0 * G + 1.5  # J: energy from upright and moving to hanging; first moment 3.5 kg m
+LOST = 0.1  # rad: a coupler with a larger tilt is on another branch
 
 
 def reference(seconds: float) -> Any:
@@ -71,7 +71,7 @@ def run_four_bar(setup: Setup) -> Result:
     targets: list[Target] = []
     kinetic = np.zeros(0)
     for dt in steps:
-        setup.note(f"dt {1e3 * dt:g} ms, ours")
+        setup.note(f"dt {1e3 * dt:g} ms, robosim")
         sim = Simulation(robot, timestep=dt)
         sim.set_state(START, RATES)
         every = round(0.01 / dt)

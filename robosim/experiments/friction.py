@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DT, G, EDGE, MASS, MU, SPEED = 0.01, 9.81, 0.5, 1.0, 0.5, 1.0
-CREEP = 1e-11  # m/s, contact_speed of ours: near the cone's edge a contact creeps faster by far
-STOPS = SPEED**2 / (2 * MU * G)  # m
+CREEP = 1e-11  # m/s, contact_speed of robosim; near the cone's edge contacts creep much faster
+STOPS = SPEED**2 / (2 * MU * G)  # m, stopping distance
 DIRECTIONS = {"along an axis": (1.0, 0.0), "along the diagonal": (np.sqrt(0.5), np.sqrt(0.5))}
-OFF = np.deg2rad(1.0)  # from the angle of friction
+OFF = np.deg2rad(1.0)  # deviation from the friction angle
 
 
 def _incline(off: float) -> tuple[tuple[float, float, float], float]:
-    """(gravity in the incline's axes, exact acceleration [m/s^2]) at atan(mu) + off."""
+    """(gravity in the incline's axes, exact acceleration [m/s^2]) at the angle atan(mu) + off."""
     angle = np.arctan(MU) + off
     gravity = (G * float(np.sin(angle)), 0.0, -G * float(np.cos(angle)))
     return gravity, max(gravity[0] + MU * gravity[2], 0.0)
@@ -33,7 +33,7 @@ def _incline(off: float) -> tuple[tuple[float, float, float], float]:
 def _ways(
     seconds: float, gravity: Any, velocity: Any, settings: Settings | None
 ) -> tuple[np.ndarray, np.ndarray, str]:
-    """(t, way along the velocity or else x [m], failure) of the box; ours without settings."""
+    """(t, distance along the velocity, or x [m], failure) of the box; robosim without settings."""
     robot = cube(EDGE, MASS, MU)
     v = np.array([*velocity, 0.0, 0.0, 0.0])
     direction = np.array([*velocity[:2]]) if np.any(velocity) else np.array([1.0, 0.0])
@@ -52,7 +52,7 @@ def _ways(
 
 
 def run_friction(setup: Setup) -> Result:
-    """Sliding from 1 m/s, along an axis and the diagonal; 1 degree off the angle of friction."""
+    """Boxes that slide from 1 m/s in two directions; inclines 1 degree off the friction angle."""
     seconds = setup.choose(10.0, 2.0)
     runs: dict[str, Settings | None] = {"ours": None}
     slides = {"ours": None, "mujoco_default": Settings(), "mujoco_best": Settings(
@@ -69,7 +69,7 @@ def run_friction(setup: Setup) -> Result:
     numbers: dict[str, Any] = {}
     lines: dict[tuple[str, str], Any] = {}
     for key in runs:
-        setup.note("ours" if key == "ours" else LABELS[key])
+        setup.note("robosim" if key == "ours" else LABELS[key])
         row: dict[str, Any] = {"stops_after_m": {}, "stopping_error_m": {}, "failures": []}
         for name, (x, y) in DIRECTIONS.items():
             velocity = (SPEED * x, SPEED * y, 0.0)
@@ -84,7 +84,7 @@ def run_friction(setup: Setup) -> Result:
             row["failures"] += [failure] if failure else []
         t, way = lines[key, "below"]
         row["creep_m"] = way[-1]
-        # The settling of a soft contact is not creep.
+        # The settling of a soft contact is not counted as creep.
         row["creep_after_1_s_m"] = way[-1] - way[np.searchsorted(t, 1.0 - DT / 2)]
         row["slide_m"] = lines[key, "above"][1][-1]
         row["slide_relative_error"] = row["slide_m"] / exact_slide - 1.0

@@ -40,8 +40,8 @@ LINES = {
     "depth_first": ("LDU, depth first as in the paper", OTHERS[0], "s--"),
     "dense": ("dense LAPACK", COLOURS["mujoco_default"], "^-"),
 }
-LEAD = (100.0, 10.0, 1.0)  # asked for on the largest ladder, net and crystal
-LONG = 20  # nodes from which on the exponents are taken: before, what each call costs anyway
+LEAD = (100.0, 10.0, 1.0)  # required factors on the largest ladder, net and crystal
+LONG = 20  # nodes from which on exponents are fitted; constant costs dominate for smaller graphs
 
 
 @entry
@@ -64,9 +64,9 @@ class Sparse(NamedTuple):
 def grid(*shape: int) -> tuple[int, list[tuple[int, int]]]:
     """Number of nodes, and edges from every node to the next along each axis, last axis first.
 
-    A depth-first search follows the first edge that it finds. Up a ladder it zigzags so, and every
-    cycle is closed where it was opened; along one rail and back on the other it would close all
-    cycles at the end, and fill in half of the matrix.
+    A depth-first search follows the first edge that it finds. On a ladder with this order it
+    zigzags, and each cycle is closed early. Along one rail and back on the other, it would close
+    all cycles at the end, and fill in half of the matrix.
     """
     nodes = np.arange(np.prod(shape)).reshape(shape)
     edges: list[tuple[int, int]] = []
@@ -78,7 +78,7 @@ def grid(*shape: int) -> tuple[int, list[tuple[int, int]]]:
 
 
 def dense_system(n: int, edges: list[tuple[int, int]], rng: np.random.Generator) -> Array:
-    """(6 n, 6 n) with normal entries, and diagonals that outweigh them: pivots stay in place."""
+    """(6 n, 6 n): normally distributed, with dominant diagonals, so that no pivoting occurs."""
     F = np.zeros((6 * n, 6 * n))
     for i, j in [*((i, i) for i in range(n)), *edges, *((j, i) for i, j in edges)]:
         F[6 * i : 6 * i + 6, 6 * j : 6 * j + 6] = rng.normal(size=(6, 6))
@@ -89,7 +89,7 @@ def dense_system(n: int, edges: list[tuple[int, int]], rng: np.random.Generator)
 def sparse_system(
     n: int, edges: list[tuple[int, int]], order: list[int], F: Array, b: Array
 ) -> Sparse:
-    """The same in blocks, with room for what the order fills in."""
+    """The same system in blocks, with space for the fill-in of the order."""
     graph, numbers = eliminate(n, edges, order)
     blocks, rhs = aligned(len(numbers), BLOCK), np.zeros(n, dtype=ROW)
     for (i, j), number in numbers.items():
@@ -141,7 +141,7 @@ def time_sparse(system: Sparse) -> tuple[float, Array]:
 
 
 def time_dense(F: Array, b: Array) -> tuple[float, Array]:
-    """The same by numpy, which hands it to LAPACK's dgesv."""
+    """The same by numpy, which calls LAPACK's dgesv."""
     start = time.perf_counter()
     x = np.linalg.solve(F, b)
     return time.perf_counter() - start, np.asarray(x, dtype=np.float64)
@@ -233,7 +233,7 @@ def run_graphs(setup: Setup) -> Result:
 
 
 def told(columns: dict[str, list[float]]) -> dict[str, float]:
-    """What a sentence says of one family: its largest graph, and how times grow."""
+    """Numbers of one family for the summary: its largest graph, and the growth of the times."""
     long = np.array(columns["n"]) >= LONG
     n, us = np.array(columns["n"])[long], np.array(columns["us_least_neighbours"])[long]
     return {

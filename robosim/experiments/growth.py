@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Array = NDArray[np.float64]
-WHAT = {"residual": 1.0, "direction": 1.0, "linearization": 2.0}  # exponents of ours
+WHAT = {"residual": 1.0, "direction": 1.0, "linearization": 2.0}  # exponents of robosim
 WITHIN, LONG = 0.15, 16  # of these; links from which on exponents are fitted
 DT = 0.01  # [s]
 

@@ -30,7 +30,7 @@ TRUE = {"load": 2.0, "friction": 0.4, "damping": 0.05}  # kg, and N m s of each 
 GUESS = {"load": 0.0, "friction": 0.8, "damping": 0.1}
 FEET = "FR_foot", "FL_foot", "RR_foot", "RL_foot"
 NAMES = ("mass:trunk", "damping", *(f"friction:{foot}" for foot in FEET))
-NOISE = 1e-4, 1e-2  # of q [rad and m] and v [rad/s and m/s]
+NOISE = 1e-4, 1e-2  # standard deviations for q [rad and m] and v [rad/s and m/s]
 TIMESTEP, WINDOW = 1e-3, 0.05  # s
 WITHIN, DEVIATIONS = 1.0, 2.0  # per cent, and standard deviations
 KP, KD = 60.0, 1.5
@@ -45,7 +45,7 @@ def a1(load: float, friction: float, damping: float) -> Mechanism:
 
 
 def swaying(robot: Mechanism) -> PD:
-    """Legs that move up and down, to and fro and apart, so that feet slide on the ground."""
+    """A PD whose targets move the legs in all directions, so that feet slide on the ground."""
     names = robot.actuated_names
     home = np.asarray(robot.home)[PD(robot, np.zeros(robot.nu), 1.0, 0.0).gains["q_index"]]
     hip, thigh, calf = (np.array([part in name for name in names], dtype=float)
@@ -120,8 +120,9 @@ def run(setup: Setup) -> Result:
 def _together(found: Identified, errors: dict[str, float]) -> float:
     """Errors of all parameters as one of a single parameter that is as unlikely.
 
-    A single parameter is off by two standard deviations in one log of 22, but one of six is in
-    every fourth log. So all are judged by the ellipsoid of their covariance.
+    A single parameter is off by two standard deviations in one of 22 logs, but one of six
+    parameters in one of four logs. So all are judged together, by the ellipsoid of their
+    covariance.
     """
     from scipy.stats import chi2
 
@@ -131,7 +132,7 @@ def _together(found: Identified, errors: dict[str, float]) -> float:
 
 
 def _known(guess: Mechanism) -> dict[str, float]:
-    """What the parameters are in truth; the damping as a factor of that of the guess."""
+    """The true values of the parameters; damping as a factor of that of the guess."""
     values = dict.fromkeys((f"friction:{foot}" for foot in FEET), TRUE["friction"])
     mass = parameter(guess, "mass:trunk")[0] + TRUE["load"] - GUESS["load"]
     return {"mass:trunk": mass, "damping": TRUE["damping"] / GUESS["damping"], **values}
@@ -152,6 +153,6 @@ def _draw(found: Identified, known: dict[str, float], figure: Figure) -> None:
 IDENTIFY = Experiment(
     ("identify",),
     "a load, friction and damping of the A1, from a log with noise",
-    "what is found is right within 1 % and, together, two standard deviations",
+    "errors are within 1 % and, all together, within two standard deviations",
     run,
 )

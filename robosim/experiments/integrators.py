@@ -1,4 +1,4 @@
-"""All integrators side by side: error over the time that they take, and which one to use when."""
+"""Errors of all integrators over their computing time, and the fastest one for each error."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from robosim.validation import Array
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FLOOR = 1e-11  # [rad, m] of errors that orders are told from
-LEVELS = (1e-2, 1e-4, 1e-6, 1e-8)  # errors that are asked for
+FLOOR = 1e-11  # [rad, m] errors below are not used for orders
+LEVELS = (1e-2, 1e-4, 1e-6, 1e-8)  # errors at which computing times are compared
 MUJOCO = "MuJoCo, RK4"
 
 
@@ -60,7 +60,7 @@ MAKERS: dict[str, Callable[[Mechanism, float], Formulation]] = {
 
 
 def a1_in_the_air() -> Mechanism:
-    """The A1 without what resists by inequalities: contacts, limits and dry friction."""
+    """The A1 without contacts, joint limits and dry friction."""
     robot = robosim.load("a1", ground=False)
     joints = tuple(replace(joint, lower=None, upper=None, friction=0.0) for joint in robot.joints)
     return replace(robot, joints=joints)
@@ -118,7 +118,7 @@ def _measure(motion: Motion, name: str, timestep: float, rounds: int) -> tuple[A
 
 
 def _time_at(level: float, errors: Array, seconds: Array) -> float:
-    """Time [s] that an error takes, between those that were measured; inf beyond them."""
+    """Time [s] for an error, interpolated between measured errors; inf beyond these."""
     reached = np.flatnonzero(errors <= level)
     if not reached.size:
         return float("inf")
@@ -205,7 +205,7 @@ def run_integrators(setup: Setup) -> Result:
             for told, motion in chosen.items()
         },
         "reference": "galerkin, order 8, at half of the smallest timestep",
-        "error": "largest of the coordinates' at the end",
+        "error": "largest error of a coordinate at the end",
     }
     ours = {
         told: {
@@ -226,6 +226,6 @@ def run_integrators(setup: Setup) -> Result:
 INTEGRATORS = Experiment(
     ("integrators",),
     "all integrators on three robots: error by timestep and by time",
-    "each has its order, and the fastest depends on the error that is asked for",
+    "each has its order, and the fastest depends on the required error",
     run_integrators,
 )

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Array = NDArray[np.float64]
-DT, LINKS, ANGLE = 1e-3, 10, 0.8  # [s], of the chain of Fig. 2; first joint's angle [rad]
-LONG, MOST, FLOOR = 50, 12, 1e-9  # links of Fig. 4; iterations; [m/s] above what rounding leaves
-# [s], and rates of the first and last joint [rad/s]: RIQN diverges where Newton's order shows.
+DT, LINKS, ANGLE = 1e-3, 10, 0.8  # [s], number of links of Fig. 2, angle of the first joint [rad]
+LONG, MOST, FLOOR = 50, 12, 1e-9  # links of Fig. 4; iterations; [m/s] above rounding errors
+# [s], and rates of the first and last joint [rad/s]: RIQN diverges at the larger rate.
 SLOW, FAST = ((0.1, 0.05, 0.03, 0.01), 0.02), ((0.1, 0.07, 0.05), 0.5)
 
 
 def start(n: int) -> Array:
-    """A chain that is let go at an angle."""
+    """Initial coordinates of a chain: the first joint at an angle, the others at zero."""
     q = np.zeros(n)
     q[0] = ANGLE
     return q
@@ -68,7 +68,7 @@ def run_energy(setup: Setup) -> Result:
             energies.append(sim.energy())
             iterations.append(chunk.iterations.mean())
             if len(chunk.t) > 1:
-                # As velocities from positions would have it.
+                # Energy with velocities from differences of positions.
                 rates = (chunk.q[-1] - chunk.q[-2]) / DT
                 differences.append(_energy_at(sim, chunk.q[-1], rates))
         error = (np.array(energies) - energies[0]) / scale
@@ -129,8 +129,8 @@ def _energy_at(sim: MinimalSimulation, q: Array, v: Array) -> float:
 def residuals(timestep: float, integrator: str, rate: float) -> list[float]:
     """Residual [m/s] after 0, 1, 2, ... iterations of a step of 50 links from zero.
 
-    The chain hangs straight down, its joints turn at rates from `rate` [rad/s] to the negative of
-    it, and iterations begin where it is.
+    The chain hangs straight down. Joint rates go from `rate` [rad/s] to its negative, and
+    iterations begin at the present coordinates.
     """
     sim = MinimalSimulation(chain(LONG), timestep, integrator=integrator, guess="position")
     sim.set_state(np.zeros(LONG), np.linspace(rate, -rate, LONG))
@@ -147,19 +147,19 @@ def residuals(timestep: float, integrator: str, rate: float) -> list[float]:
 
 
 def order(row: list[float]) -> float:
-    """Order of convergence that the last three residuals above what rounding leaves show."""
+    """Order of convergence, from the last three residuals above rounding errors."""
     kept = [r for r in row if r > FLOOR][-3:]
     return float(np.log(kept[2] / kept[1]) / np.log(kept[1] / kept[0]))
 
 
 def contraction(row: list[float]) -> float:
-    """Factor of an iteration in the mean, from the second one on."""
+    """Mean factor of the residual in an iteration, from the second one on."""
     kept = row[2:]
     return float((kept[-1] / kept[0]) ** (1.0 / (len(kept) - 1)))
 
 
 def run_convergence(setup: Setup) -> Result:
-    """[Lee2016, Fig. 4]: iterations of one step of 50 bodies, and of many."""
+    """[Lee2016, Fig. 4]: iterations of one step of 50 bodies, and of many steps."""
     rows: dict[str, dict[float, list[float]]] = {}
     for name, integrator, (timesteps, rate) in (
         ("Newton, 0.5 rad/s", "newton", FAST),

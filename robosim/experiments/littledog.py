@@ -29,39 +29,40 @@ if TYPE_CHECKING:
     from robosim.optimize.moments import Moment
     from robosim.viz import Recorder
 
-STRIDE, SWING = 0.125, 0.125  # m of a foot, and s that it takes: four of them make 0.25 m/s
-GAPS = (0.09, 0.16), (0.34, 0.41)  # m, from where to where along x
-EDGE, ROLLED = 0.02, 0.01  # m, of a foot's centre from an edge: at landings; after it has rolled
-ORDER = "front_right", "back_left", "front_left", "back_right"  # in which feet swing
-LIFT, CLEAR = 0.03, 0.01  # m, of feet above the ground: of smooth swings; at least
+STRIDE, SWING = 0.125, 0.125  # length [m] and time [s] of a foot's step: four of them make 0.25 m/s
+GAPS = (0.09, 0.16), (0.34, 0.41)  # m, intervals along x
+EDGE, ROLLED = 0.02, 0.01  # m, of a foot's centre from an edge: at landings, and after rolling
+ORDER = "front_right", "back_left", "front_left", "back_right"  # order of the swings
+LIFT, CLEAR = 0.03, 0.01  # m, height of feet: of smooth swings, and the smallest one in a swing
 FRICTION = 0.6  # of the plan; 0.8 in the simulation
-BEND = 0.01  # m, of the body's height from that at home, as straight legs cannot be controlled
-# Of the cost, where 1 (N m)^2 costs 1: of joints, the body, and feet beside a smooth swing.
+BEND = 0.01  # m, largest change of the body's height, as straight legs cannot be controlled
+# Weights of the cost, relative to 1 (N m)^2: joint rates, rotation and lateral position of the
+# body, and deviation of feet from a smooth swing.
 RATES, UPRIGHT, STRAYING = 1e-3, 1.0, 1.0
-THICK, GROUND = 0.1, (0.6, 0.55, 0.5, 1.0)  # of the terrain [m]
-# Of LQR: the body's place and turn, the joints, the rates of these; torques; and of the end.
+THICK, GROUND = 0.1, (0.6, 0.55, 0.5, 1.0)  # thickness [m] and colour of the terrain
+# Weights of LQR: body pose, joints, the rates of both; then torques; factor of the final state.
 WEIGHTS = (*[1e4] * 3, *[1e3] * 3, *[100.0] * 12, *[10.0] * 3, *[1.0] * 3, *[3e-3] * 12)
 PUSHES, AT_END, SMOOTH = 1.0, 10.0, 3e-2
-CHECK, NEAR = 0.05, 0.02  # s and m: how often the body is looked for, and how far it may be
-MOST = 1.5  # N m, of what feedback may ask for
-STEP = 1e-3  # of the simulation [s]
+CHECK, NEAR = 0.05, 0.02  # [s] between checks, and [m] of the body from the plan at most
+MOST = 1.5  # N m, largest torque of the feedback
+STEP = 1e-3  # time step of the simulation [s]
 
 
 class Task(NamedTuple):
     """Parameters of the task."""
 
     cycles: int  # of four swings
-    per_swing: int  # steps of the plan
+    per_swing: int  # time steps of the plan
     tracked: bool
 
     @property
     def seconds(self) -> float:
-        """Of all swings."""
+        """Duration of all swings."""
         return 4 * self.cycles * SWING
 
     @property
     def distance(self) -> float:
-        """Of the body [m]."""
+        """Distance of the body [m]."""
         return self.cycles * STRIDE
 
 
@@ -70,25 +71,25 @@ QUICK = Task(1, 1, False)
 
 
 def lifts(leg: str, task: Task) -> list[float]:
-    """When a foot leaves the ground [s]."""
+    """Times at which a foot leaves the ground [s]."""
     return [(4 * cycle + ORDER.index(leg)) * SWING for cycle in range(task.cycles)]
 
 
 def stances(leg: str, task: Task) -> list[tuple[float, float]]:
-    """When a foot is on the ground [s]."""
+    """Intervals in which a foot is on the ground [s]."""
     begins = [-SWING, *(t + SWING for t in lifts(leg, task))]
     ends = [*lifts(leg, task), task.seconds + SWING]
     return [(a, b) for a, b in zip(begins, ends, strict=True) if b > 0]
 
 
 def done(leg: str, t: Any, task: Task) -> list[Any]:
-    """How much of each swing of a foot is over at a time [s]: 0 to 1, of an expression, too."""
+    """Completed fraction of each swing of a foot at a time [s], 0 to 1; also for expressions."""
     parts = [(t - lift) / SWING for lift in lifts(leg, task)]
     return [0.5 * (1.0 + abs(part) - abs(part - 1.0)) for part in parts]
 
 
 def foot_at(robot: Mechanism, leg: str, t: float, task: Task) -> Array:
-    """The guess of a foot's centre (3,) [m]: swings from rest to rest."""
+    """Initial guess of a foot's centre (3,) [m]: swings from rest to rest."""
     start = centre(robot, Kinematics(robot, np.asarray(robot.home)), leg)
     ahead, up = 0.0, 0.0
     for s in done(leg, t, task):
@@ -98,7 +99,7 @@ def foot_at(robot: Mechanism, leg: str, t: float, task: Task) -> Array:
 
 
 def straying(leg: str, foot: Array, task: Task, at: Moment) -> Any:
-    """Square of the speed [m/s] of a foot beside that of `foot_at`."""
+    """Cost of the difference of a foot's velocity from that of `foot_at` [m^2/s^2]."""
     ahead: Any = 0.0
     up: Any = 0.0
     for s in done(leg, at.t, task):
@@ -109,14 +110,14 @@ def straying(leg: str, foot: Array, task: Task, at: Moment) -> Any:
 
 
 def centre(robot: Mechanism, at: Kinematics, leg: str) -> Array:
-    """Of a foot (3,) [m]."""
+    """Centre of a foot (3,) [m]."""
     contact = next(one for one in robot.contacts if one.name == f"{leg}_foot")
     b = robot.body_index(contact.body)
     return np.asarray(at.x[b] + at.R[b] @ np.asarray(contact.position))
 
 
 def guess_of(robot: Mechanism, task: Task, rows: int) -> Array:
-    """q (rows, nq): the body at a constant speed, and feet where `foot_at` has them."""
+    """Initial guess of q (rows, nq): the body at a constant speed, and feet at `foot_at`."""
     found = []
     for t in np.linspace(0.0, task.seconds, rows):
         body = np.array(robot.home)[:7]
@@ -130,7 +131,7 @@ def guess_of(robot: Mechanism, task: Task, rows: int) -> Array:
 
 
 def problem_of(robot: Mechanism, task: Task) -> tuple[Problem, Array]:
-    """The problem, with a schedule of feet whose places on the platforms are open; and a guess."""
+    """The problem, with a schedule of contacts and free footholds on the platforms; and a guess."""
     from robosim.optimize import Problem
 
     steps = 4 * task.cycles * task.per_swing
@@ -151,7 +152,7 @@ def problem_of(robot: Mechanism, task: Task) -> tuple[Problem, Array]:
             lower = np.array((low + EDGE, -np.inf, RADIUS))
             upper = np.array((high - EDGE, np.inf, RADIUS))
             problem.constrain(foot, lower, upper, at=landing, name="footholds")
-            for k in range(1, task.per_swing):  # above the edges
+            for k in range(1, task.per_swing):  # above the edges of the gaps
                 when = landing - SWING * k / task.per_swing
                 clear = np.array((-np.inf, -np.inf, RADIUS + CLEAR))
                 problem.constrain(foot, clear, np.full(3, np.inf), at=when, name="feet in the air")
@@ -179,7 +180,7 @@ def speed_of(name: str, offset: Array, at: Moment) -> Any:
 
 
 def platform(x: float) -> tuple[float, float]:
-    """From where to where the ground is level about a place [m]."""
+    """Interval in which the ground is horizontal around a place [m]."""
     edges = np.array([-np.inf, *np.ravel(GAPS), np.inf])
     k = int(np.searchsorted(edges, x)) - 1
     if k % 2:
@@ -188,7 +189,7 @@ def platform(x: float) -> tuple[float, float]:
 
 
 def terrain() -> tuple[Geometry, ...]:
-    """Boxes with a level top, and the gaps between them."""
+    """Boxes with a horizontal top, with the gaps between them."""
     edges = np.array([-1.0, *np.ravel(GAPS), 2.0])
     found = []
     for k in range(0, len(edges), 2):
@@ -201,14 +202,14 @@ def terrain() -> tuple[Geometry, ...]:
 class Measured(NamedTuple):
     """Quantities of a plan, computed from its points and forces alone."""
 
-    gap: float  # least of all feet [m]
-    complementarity: float  # largest force over the weight times a gap [m]
-    cone: float  # by how much a force leaves its cone, over the weight
-    edge: float  # least distance from a gap to a foot that the ground pushes [m]
+    gap: float  # smallest of all feet [m]
+    complementarity: float  # largest product of a force over the weight and a gap [m]
+    cone: float  # largest distance of a force from its friction cone, over the weight
+    edge: float  # smallest distance from a gap to a foot with a contact force [m]
 
 
 def measured(robot: Mechanism, plan: Trajectory) -> Measured:
-    """Feet at all control points, and the forces there.
+    """Evaluate the feet at all control points, and the forces there.
 
     A force acts over a part of a step, and complements the gap at the point that the part leads to.
     """
@@ -230,9 +231,9 @@ def measured(robot: Mechanism, plan: Trajectory) -> Measured:
 
 
 def tracked(plan: Trajectory) -> Log:
-    """A simulation that follows the plan by LQR about it, over the gaps, with hard contacts.
+    """Simulate tracking of the plan by LQR, over the gaps, with hard contacts.
 
-    It ends where the body is further from the plan than `NEAR`.
+    The log ends at the last check before the body is further than `NEAR` from the plan.
     """
     robot = plan.robot.with_contacts(obstacles=terrain(), ground=False)
     sim, Q = Simulation(robot, STEP), np.array(WEIGHTS)
@@ -317,7 +318,7 @@ def run_littledog(setup: Setup) -> Result:
 
 
 def draw_littledog(plan: Trajectory, log: Log, figure: Figure) -> None:
-    """Where feet are along the way, and how far the simulation is from the plan."""
+    """Plot the positions of the feet, and the tracking error of the simulation."""
     ((feet, errors),) = panels(figure, 1, 2, 6.0)
     robot, colours = plan.robot, (COLOURS["ours"], *OTHERS)
     for low, high in GAPS:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DT, G = 0.01, 9.81
-LOOP_START = (-2.6, 0.86, -2.93)  # rad; the first is held, the others follow from the loop
-OPENING, TILT = np.pi / 8, np.pi / 4  # of a segment: its rods off its axis, that off the vertical
+LOOP_START = (-2.6, 0.86, -2.93)  # rad; the first is given, the others follow from the loop
+OPENING, TILT = np.pi / 8, np.pi / 4  # angles: rod to segment axis, and segment axis to vertical
 
 
 def lowest_three_link() -> float:
@@ -72,7 +72,7 @@ def run_loops(setup: Setup) -> Result:
     targets: list[Target] = []
     sentences = []
     for name, (robot, start, hold, lowest) in cases.items():
-        setup.note(f"{name}, ours")
+        setup.note(f"{name}, robosim")
         sim = Simulation(robot, timestep=DT)
         sim.set_state(start, hold=hold)
         q = sim.q
@@ -180,7 +180,7 @@ def run_segments(setup: Setup) -> Result:
     for n in counts:
         robot = segments(n, OPENING, TILT)
         q = np.asarray(robot.home)
-        setup.note(f"{n} segments, ours")
+        setup.note(f"{n} segments, robosim")
         sim = Simulation(robot, timestep=DT)
         sim.set_state(q)
         A = sim.energy() - lowest_segments(n)
@@ -193,7 +193,7 @@ def run_segments(setup: Setup) -> Result:
             ("failure", run.failure),
         ):
             ours[key].append(value)
-        # Once more for the time, without reading anything.
+        # Another run for the time, without reading results.
         sim.set_state(q)
         steps = round(seconds / DT)
         ours["us"] += shortest_us([stepper(sim, steps)], steps, 1)

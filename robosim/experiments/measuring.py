@@ -91,7 +91,7 @@ def shortest_us(runs: Sequence[Callable[[], bool]], steps: int, rounds: int) -> 
 
     The shortest time is used, as in [Bruedigam2023, Sec. 5.2], because other load of the machine
     only adds to it. In each round all runs take `steps` steps in turn, so that such load affects
-    all runs alike.
+    all runs equally.
     """
     best = [float("inf")] * len(runs)
     for _ in range(rounds):

@@ -27,7 +27,7 @@ def run_double_pendulum(setup: Setup) -> Result:
     every = setup.choose(40, 4)
     peer_seconds = min(seconds, 600.0)
     robot = double_pendulum()
-    setup.note(f"ours, {seconds:g} s")
+    setup.note(f"robosim, {seconds:g} s")
     sim = Simulation(robot, timestep=dt)
     sim.set_state(start)
     E0 = sim.energy()
@@ -124,8 +124,8 @@ def run_scales(setup: Setup) -> Result:
         robot = pendulum(length=length, mass=mass, radius=0.02 * length)
         frequency = np.sqrt(1.5 * G / length)  # of small swings of a uniform rod
         seconds = np.pi / frequency
-        # The paper compares with -90 degrees, which a swing as wide as this has not reached by
-        # then; here it is the exact solution, 2 asin(k sn(K - w t)) with k = sin(45 degrees).
+        # The paper compares with -90 degrees, which a swing of this amplitude has not reached by
+        # then. Here, the exact solution is used: 2 asin(k sn(K - w t)) with k = sin(45 degrees).
         exact = 2.0 * np.arcsin(np.sqrt(0.5) * ellipj(ellipk(0.5) - frequency * seconds, 0.5)[0])
         row: dict[str, Any] = {"seconds": seconds, "timestep_s": seconds / steps, "exact": exact}
         setup.note(f"scale {s:g}")
@@ -134,7 +134,7 @@ def run_scales(setup: Setup) -> Result:
         for key, chosen in settings.items() if setup.mujoco else ():
             row[key] = [_peer_half_swing(robot, seconds, int(n), exact, chosen) for n in steps]
         rows[f"{s:g}"] = row
-    # Below some 1e-8 rad the tolerance of the step equations shows, not the scheme.
+    # Errors below about 1e-8 rad come from the tolerance of the equations, not from the scheme.
     orders = {}
     for scale, row in rows.items():
         error = np.array(row["angle_error_rad"])

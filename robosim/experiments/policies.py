@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from robosim.envs.tasks.a1_walk import A1Walk
 
 Array = NDArray[np.float64]
-SPEED, WITHIN = 0.5, 0.1  # [m/s] that are asked for, and how near
+SPEED, WITHIN = 0.5, 0.1  # commanded speed and tolerance [m/s]
 MINUTES, SEEDS, WALK = 10.0, (0, 1, 2), 60.0
 TASKS = ("CartPole", "Acrobot", "Exoskeleton", "Push", "MinitaurHop", "A1Stairs", "A1Walk")
 BASELINE_MINUTES = 5.0
-LEARNING_RATE, LEAST_RATE = 5e-4, 0.1  # the second as part of the first, at the end
+LEARNING_RATE, LEAST_RATE = 5e-4, 0.1  # the second is the final value as a fraction of the first
 
 
 def straight(**settings: Any) -> A1Walk:
@@ -66,7 +66,7 @@ def learn(
     from stable_baselines3.common.callbacks import BaseCallback  # isort: skip
     from stable_baselines3.common.vec_env import VecNormalize  # isort: skip
 
-    torch.set_num_threads(1)  # networks as small as these are not faster with more
+    torch.set_num_threads(1)  # more threads are not faster for such small networks
     envs = RobotVectorEnv(task=task, num_envs=n, autoreset_mode="SameStep", threads=threads)
     seen = VecNormalize(VecEnv(envs), norm_reward=False)
     begun, curve = time.perf_counter(), []
@@ -82,7 +82,7 @@ def learn(
             self.rewards = []
 
         def _on_step(self) -> bool:
-            # Those of the buffer have what may follow an episode that is cut off.
+            # Without the estimated value after an episode that is cut off, unlike the buffer's.
             self.rewards.append(float(np.mean(self.locals["rewards"])))
             return clock() < seconds
 
@@ -134,7 +134,7 @@ def walked(
     fell = np.zeros(n, dtype=bool)
     speeds = []
     for k in range(task.most_steps):
-        # It starts from rest.
+        # The first second is left out, as the robot starts from rest.
         if k * task.dt >= 1.0:
             speeds.append(seen[:, 0])
         seen, _, over, _, _ = envs.step(act(seen))
@@ -273,6 +273,6 @@ PPO_A1 = Experiment(
 BASELINES = Experiment(
     ("gym-baselines",),
     "PPO on every task of robosim.envs, with one set of hyperparameters",
-    "what is learned has a larger return than no action",
+    "learned policies have a larger return than no action",
     run_baselines,
 )

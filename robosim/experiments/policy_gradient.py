@@ -18,15 +18,15 @@ from robosim.validation import Array
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    # What needs Gymnasium is imported when it is used: experiments are listed without it.
+    # Modules that need Gymnasium are imported on use, so that experiments can be listed without it.
     from robosim.envs import RobotVectorEnv
     from robosim.envs.task import Task
     from robosim.experiments.backpropagation import Episodes, Network
 
-HIDDEN = 32, 32  # tanh units of the policies that gradients and the random search look for
-STARTS = 16  # that policies are judged by, the same for all
-SEARCHED = 8  # that the random search judges by: as many as lanes take at once
-EVERY = 5.0  # [s] of learning between two judgements
+HIDDEN = 32, 32  # tanh units of the policies of gradients and of the random search
+STARTS = 16  # initial states for the evaluation of policies, equal for all methods
+SEARCHED = 8  # initial states for an evaluation in the random search: as many as SIMD lanes
+EVERY = 5.0  # [s] of learning between two evaluations
 METHODS = {"gradients": COLOURS["ours"], "PPO": OTHERS[0], "random search": OTHERS[1]}
 Act = Callable[[Array], Array]
 
@@ -35,17 +35,17 @@ class Problem(NamedTuple):
     """A task, and the options of its gradient ascent."""
 
     task: Task
-    seconds: float  # of learning
-    episodes: int  # at once
-    rate: float  # of Adam's first steps
-    fall: float  # of the value, after which steps are shorter, from the best policy again
-    most: float  # length of an episode's gradient
+    seconds: float  # time for learning
+    episodes: int  # number of simultaneous episodes
+    rate: float  # initial rate of Adam
+    fall: float  # decrease of the value after which smaller steps are made, from the best policy
+    most: float  # largest norm of an episode's gradient
     contact_speed: float | None
-    enough: float  # value that a policy which does the task exceeds
+    enough: float  # value that shows that the task is done
 
 
 def mean_reward(envs: RobotVectorEnv, act: Act, actions: int, seed: int) -> float:
-    """Of an action, over so many from the starts that a seed draws."""
+    """Mean reward of an action, from the initial states of a seed."""
     seen, _ = envs.reset(seed=seed)
     total = 0.0
     for _ in range(actions):
@@ -103,7 +103,7 @@ class Curve:
         self._begun += time.perf_counter() - begun
 
     def first(self, value: float, of: str) -> float:
-        """Time [s] or number of "samples" (actions) until a value was exceeded; inf: never."""
+        """Time [s] or number of "samples" (actions) until a value was reached; inf: never."""
         return next((row[of] for row in self.rows if row["value"] >= value), np.inf)
 
 
@@ -117,7 +117,7 @@ def policy_for(episodes: Episodes, random: np.random.Generator) -> Network:
 
 
 def follow_gradients(problem: Problem, threads: int) -> Curve:
-    """Gradient ascent by Adam through whole episodes, with steps that shrink to zero at the end."""
+    """Gradient ascent by Adam through whole episodes, with a rate that falls to zero."""
     from robosim.experiments.backpropagation import Adam, Episodes
 
     task, random = problem.task, np.random.default_rng(0)
@@ -132,10 +132,10 @@ def follow_gradients(problem: Problem, threads: int) -> Curve:
         try:
             values, gradient = episodes.values(policy, task.most_steps)
         except ConvergenceError:
-            continue  # other starts
+            continue  # with other initial states
         value = float(values.mean())
         if value < best - problem.fall:
-            # A step too far: back, with shorter ones.
+            # Return to the best policy, with smaller steps.
             policy.parameters[:] = kept
             adam, rate = Adam(len(kept)), 0.5 * rate
             continue
@@ -148,7 +148,7 @@ def follow_gradients(problem: Problem, threads: int) -> Curve:
 
 
 def search_randomly(problem: Problem, threads: int) -> Curve:
-    """The random search of [Bruedigam2023], for parameters of the same policies."""
+    """The random search of [Bruedigam2023] for the parameters of the same policies."""
     from robosim.envs import RobotVectorEnv
     from robosim.experiments.backpropagation import Episodes
 
@@ -159,7 +159,7 @@ def search_randomly(problem: Problem, threads: int) -> Curve:
     curve = Curve(task, problem.seconds)
     while not curve.over:
         policy.parameters[:] = search.ask()
-        # The same starts for all, as what is better is kept for good.
+        # All have the same initial states, as a better policy is kept for good.
         value = mean_reward(envs, lambda seen: policy(seen)[-1], task.most_steps, seed=1)
         samples += n * task.most_steps
         search.tell(value)
@@ -217,7 +217,7 @@ def told_of(problems: dict[str, Problem], curves: dict[tuple[str, str], Curve]) 
         best, samples, _ = reached["gradients"]
         targets.append(Target(f"{name}: value by gradients", best, problem.enough, at_least=True))
         others = [found[1] for method, found in reached.items() if method != "gradients"]
-        fewest = f"{name}: actions, over the fewest that another method needs"
+        fewest = f"{name}: actions, over the fewest of the other methods"
         targets.append(Target(fewest, samples / min(others), 1.0))
         said = [
             f"{method} {best:.2f}" + (f" (from {problem.enough:g} on after {samples / 1e3:.0f} "

@@ -1,4 +1,4 @@
-"""The A1 trots by model predictive control at 50 Hz, and is pushed."""
+"""The A1 trots by model predictive control at 50 Hz, and recovers from a push."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Array = NDArray[np.float64]
-STEP, HORIZON, PLANT = 0.02, 25, 1e-3  # of the model [s], in its steps; of the robot [s]
-SPEED, PERIOD, LIFT = 0.3, 0.4, 0.05  # of the trot: [m/s], [s], how high feet are raised [m]
-LINK = 0.2  # thigh and calf of the A1 [m]
-SETTLES = 0.3  # over which the gait sets in [s]
+STEP, HORIZON, PLANT = 0.02, 25, 1e-3  # model: step [s], number of steps; robot: step [s]
+SPEED, PERIOD, LIFT = 0.3, 0.4, 0.05  # of the trot: [m/s], [s], height of a foot's swing [m]
+LINK = 0.2  # length of thigh and calf of the A1 [m]
+SETTLES = 0.3  # time over which the gait begins [s]
 SMOOTH = 3e-2  # contact_speed of the model [m/s]
-PUSH, PUSHED = 40.0, (2.0, 2.2)  # sideways on the trunk [N], from when to when [s]
+PUSH, PUSHED = 40.0, (2.0, 2.2)  # lateral force on the trunk [N], and its interval [s]
 
 
 class Trot:
@@ -36,7 +36,7 @@ class Trot:
     robot : Mechanism
         The A1.
     stance : (nq,)
-        Its standing pose.
+        The standing pose of the robot.
     """
 
     def __init__(self, robot: Mechanism, stance: Array) -> None:

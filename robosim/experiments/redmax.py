@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 G, MASS, INERTIA = 9.81, 1.3, np.diag((0.01, 0.02, 0.015))
-HOLD = (0.1, -0.2, 0.5)  # m: the joint's point, from the centre of mass
-SEGMENTS = 12  # of the curves with closed forms
+HOLD = (0.1, -0.2, 0.5)  # m: position of the joint, from the centre of mass
+SEGMENTS = 12  # of the curves with closed-form solutions
 # Twists for a segment: [m], [rad].
 EVEN = {"hinge": (0, 0, 0, 0, 0.9, 0), "screw": (0, 0.18, 0, 0, 0.9, 0)}
 
 
 def on_chart(**joint: Any) -> Mechanism:
-    """One body on a joint to the world."""
+    """A robot of one body on a joint to the world."""
     body = Body("body", MASS, INERTIA)
     return Mechanism("one", (body,), (Joint("joint", parent=None, child="body", **joint),))
 
@@ -44,7 +44,7 @@ def frames(twists: Sequence[Array]) -> Array:
 
 
 def valley() -> SplineCurve:
-    """A curve that goes down and up again, turning its frames on the way."""
+    """A curve that goes down and up again, with rotating frames."""
     way = np.linspace(-1.0, 1.0, 11)
     rows = [(x, 0.3 * np.sin(3 * x), 0.8 * x**2, *_turned((0.5 * x, 0.8 * x, x))) for x in way]
     return SplineCurve(rows)
@@ -245,12 +245,12 @@ def _against_dense(robot: Mechanism, states: int) -> dict[str, float]:
 
 
 def _followed(dt: float, seconds: float) -> tuple[Array, Array]:
-    """Times and errors of the first joint of three, whose acceleration is that of a sine."""
+    """Times and errors of the first of three joints, with a sinusoidal acceleration."""
     sim = Simulation(chain(3), timestep=dt)
     sim.set_state(np.zeros(3), (1.5, 0.0, 0.0))
 
     def torques(sim: Simulation) -> Array:
-        # Held over the step, so for its middle.
+        # The torques are constant over the step, so they are computed for its middle.
         middle = sim.time + dt / 2
         wanted = {"joint1": -0.5 * 9.0 * np.sin(3.0 * middle)}
         return sim.dynamics.hybrid_dynamics(sim.q, sim.v, np.zeros(3), wanted)[1]

@@ -1,4 +1,4 @@
-"""Friction by the methods of [Sueda]: contact points in one problem or in turn, and bearings."""
+"""Friction by the methods of [Sueda]: contact points solved together or in turn, and bearings."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 DT, G, MU, MASS, SPEED, EDGE = 0.01, 9.81, 0.5, 1.0, 2.0, 0.5
-STOPS = SPEED**2 / (2 * MU * G)  # m
-EULER = 0.5 * SPEED * DT  # m, by which steps of first order stop short
+STOPS = SPEED**2 / (2 * MU * G)  # m, stopping distance
+EULER = 0.5 * SPEED * DT  # m, difference of the distance with steps of first order
 SECONDS = 1.0
-# Both of scene 29 differ by their pads, which ours has around a circle, theirs in corners.
+# The pads of scene 29 differ: their contact points are on a circle in robosim, at corners in the
+# authors' program.
 SCENES: tuple[tuple[Callable[[], Scene], float], ...] = (
     (theirs.hinges, 1e-3),
     (theirs.balls, 1e-3),

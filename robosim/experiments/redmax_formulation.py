@@ -1,4 +1,4 @@
-"""REDMAX: energies of the public scenes of [Sueda], and motions beside `Simulation`."""
+"""REDMAX: energies of the public scenes of [Sueda], and motions compared with `Simulation`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Array = NDArray[np.float64]
-# Those that take the least time.
+# The fastest scenes.
 FEW = (scenes.torques, scenes.equal_angles, scenes.composed, scenes.composite_body, scenes.mesh)
 ORDERS: dict[str, float] = {
     "REDMAX, euler": 1.0,
@@ -33,7 +33,7 @@ RATES = (None, 5.0, 50.0)  # of Baumgarte's stabilization [1/s]
 
 
 def run_scenes(setup: Setup) -> Result:
-    """T + V - V0 at the end of each scene, beside what its authors publish."""
+    """T + V - V0 at the end of each scene, compared with the published values."""
     ours: dict[str, Any] = {}
     targets = []
     for made in setup.choose(scenes.SCENES, FEW):

@@ -1,4 +1,4 @@
-"""Joint friction that depends on the load, beside MuJoCo's constant one [Sueda, Sect. 2.11]."""
+"""Load-dependent joint friction, compared with MuJoCo's constant friction [Sueda, Sect. 2.11]."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def constant(robot: Mechanism, friction: float) -> Mechanism:
 
 
 def _taken(run: Simulation | MuJoCoRun, steps: int, pull: float = 0.0) -> tuple[Array, Array]:
-    """(q, v) of a single coordinate at all knots."""
+    """(q, v) of a robot with a single coordinate, after each step."""
     found = []
     for _ in range(steps):
         if isinstance(run, Simulation):
@@ -54,7 +54,7 @@ def _taken(run: Simulation | MuJoCoRun, steps: int, pull: float = 0.0) -> tuple[
 
 
 def _loss(run: Simulation | MuJoCoRun, inertia: float, speed: float, seconds: float) -> float:
-    """Energy that a flywheel loses per turn [J], mean over whole turns."""
+    """Energy loss of a flywheel per turn [J], mean over whole turns."""
     timestep = 2e-3
     q, v = _taken(run, round(seconds / timestep))
     turns = int(q[-1] / (2 * np.pi))
@@ -85,7 +85,7 @@ def _flywheels(setup: Setup) -> tuple[dict[str, Any], list[Target]]:
 
 
 def _drawers(setup: Setup) -> tuple[dict[str, Any], list[Target]]:
-    """Accelerations of a drawer over F / m, for pulls at increasing distance from its middle."""
+    """Accelerations of a drawer over F / m, for forces at increasing distance from its middle."""
     parts = (0.0, 0.5, 0.99, 1.01) if setup.quick else (0.0, 0.25, 0.5, 0.75, 0.99, 1.01, 1.25, 1.5)
     steps, h = 50, 1e-2
     rows: dict[str, Any] = {"two_mu_e_over_L": list(parts), "ours": [], "exact": []}
@@ -97,7 +97,8 @@ def _drawers(setup: Setup) -> tuple[dict[str, Any], list[Target]]:
         rows["ours"].append(float(v[-1] / (steps * h) * WEIGHS / PULL))
         rows["exact"].append(max(1.0 - part, 0.0))
         if setup.mujoco:
-            # What is right for a handle half-way to where it jams.
+            # The constant friction is exact for a handle at half of the distance at which the
+            # drawer jams.
             robot = constant(drawer(LENGTH, 0.6, WEIGHS, MU, offset), 0.5 * PULL)
             peer = MuJoCoRun(robot, h, Settings(), LEVEL)
             peer.set_state([0.0], [0.0])
@@ -132,7 +133,7 @@ def _scenes(setup: Setup) -> tuple[dict[str, Any], list[Target]]:
 
 
 def run_joint_friction(setup: Setup) -> Result:
-    """A flywheel, a drawer and the public scenes, beside constant friction."""
+    """A flywheel, a drawer and the public scenes, compared with constant friction."""
     wheels, first = _flywheels(setup)
     boxes, second = _drawers(setup)
     limits, third = _scenes(setup)

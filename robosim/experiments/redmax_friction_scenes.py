@@ -1,7 +1,7 @@
 """The public scenes of [Sueda] with friction in joints, computed as in the author's program.
 
 The program omits ``M dJ/dt v`` in the reactions and has it twice in its last solve, as printed
-[Sueda, Eq. 2.117, Alg. 8]. Its ball joints have rotation vectors as coordinates, with a time
+[Sueda, Eq. 2.117, Alg. 8]. Ball joints have rotation vectors as coordinates, with a time
 derivative of the Jacobian.
 """
 
@@ -26,17 +26,17 @@ from robosim.reduced.staggered import Resisted
 from robosim.reduced.tree import Placed
 from robosim.validation import Array
 
-SMALL = 1e-6  # of their regularization, in cm, g, s
-PUBLISHED = float(np.sqrt(1e-3))  # their bound is that of the square of the change
+SMALL = 1e-6  # regularization of the author's program, in cm, g, s
+PUBLISHED = float(np.sqrt(1e-3))  # the program's bound is that of the square of the change
 
 
 def hinges() -> Scene:
-    """Scene 27: two bars on sleeves about axes that lean."""
+    """Scene 27: two bars on sleeves with inclined axes."""
     return published(redmax_scenes.hinges_that_rub())
 
 
 def balls() -> Scene:
-    """Scene 28: two bars on balls."""
+    """Scene 28: two bars on ball joints."""
     right = redmax_scenes.balls_that_rub()
     bearings = [joint.bearing for joint in right.joints if joint.bearing is not None]
     s, ball = Scene(right.name, right.published, right.seconds), composite(ExponentialBall())
@@ -64,7 +64,7 @@ class Regularized(Held):
     mobility: Array
 
     def at(self, placed: Placed) -> None:
-        """Go to where the bodies are."""
+        """Update the positions of the bodies."""
         rows = relative_rows(placed.links.robot, self.joint, placed.E).reshape(6, -1, 6)
         inverses = np.linalg.inv(placed.links.inertias)
         self.mobility = np.einsum("inj,njk,mnk->im", rows, inverses, rows)

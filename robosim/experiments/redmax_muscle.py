@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 STEPS = (8e-3, 4e-3, 2e-3, 1e-3)
-COARSE = 0.01  # [s], at which forces that are held over a step do not come to rest
+COARSE = 0.01  # [s], at which the motion does not settle with forces that are constant over a step
 TENSE, PULLING = (0.9,) * 4, (0.02, 0.04, 0.01, 0.01)
-AWAY = (0.15, -0.2)  # [rad], from home
+AWAY = (0.15, -0.2)  # [rad], initial deviation from home
 
 
 def run_muscle(setup: Setup) -> Result:
-    """An arm with two pairs of muscles: stiff ones at long steps, and weak ones by other ways."""
+    """An arm with two pairs of muscles: stiff ones at large time steps, and weak ones."""
     setup.note("stiff muscles, forces in the step and held over it")
     runs = {
         name: _at_rest(arm_with_muscles(implicit=name == "in the step"), setup.choose(2.0, 1.0))
         for name in ("in the step", "held")
     }
     left = {name: largest(log.v[-20:]) for name, log in runs.items()}
-    seconds = setup.choose(0.4, 0.08)  # whole numbers of all steps
+    seconds = setup.choose(0.4, 0.08)  # a multiple of all time steps
     setup.note("convergence")
     robot = arm_with_muscles(around=False)
     finest = _end(Simulation(robot, STEPS[-1] / 8), PULLING, seconds)
@@ -96,7 +96,7 @@ def run_muscle(setup: Setup) -> Result:
 
 
 def _at_rest(robot: Mechanism, seconds: float) -> Any:
-    """The log of an arm whose muscles all pull, from a start near home."""
+    """The log of an arm with all muscles active, from a start near home."""
     sim = Simulation(robot, COARSE)
     sim.set_state(np.asarray(robot.home) + AWAY)
     return sim.run(seconds, Drive(robot, lambda sim: TENSE, TENSE))

@@ -28,7 +28,7 @@ class Scene:
     """A scene under construction, and its run."""
 
     name: str
-    published: float  # T + V - V0 of their Euler, g cm^2/s^2
+    published: float  # T + V - V0 of the author's Euler integrator, g cm^2/s^2
     seconds: float = 2.0
     h: float = 1e-2
     gravity: tuple[float, float, float] = FALL
@@ -55,7 +55,7 @@ class Scene:
         v: float | Sequence[float] = (),
         **joint: Any,
     ) -> str:
-        """Add a body on a joint, a hinge about y if nothing else is asked; returns its name."""
+        """Add a body on a joint, by default a hinge about y; returns its name."""
         name = f"body{len(self.bodies) + 1}"
         self.bodies.append(sides if isinstance(sides, Body) else cuboid(name, sides))
         self.centres[self.bodies[-1].name] = np.asarray(centre, dtype=float)
@@ -73,7 +73,7 @@ class Scene:
         return self.bodies[-1].name
 
     def chain(self, n: int, q: Sequence[float] = (), **joint: Any) -> list[str]:
-        """Bars of 10 cm along x, each on the end of the one before."""
+        """Bars of 10 cm along x, each connected to the end of the previous one."""
         names: list[str] = []
         for i in range(n):
             at = (10.0, 0, 0) if names else NONE
@@ -82,7 +82,7 @@ class Scene:
         return names
 
     def loop(self, parent: str | None, at: ArrayLike, child: str, there: ArrayLike) -> None:
-        """Hold a point of the parent and one of the child together, from their centres."""
+        """Connect a point of the parent and one of the child, given from their centres."""
         self.joints.append(
             Joint(
                 f"loop{len(self.joints)}",
@@ -96,14 +96,14 @@ class Scene:
         )
 
     def robot(self) -> Mechanism:
-        """The mechanism, whose tree stays in the order given."""
+        """The mechanism, whose bodies keep the given order."""
         return Mechanism(
             self.name, tuple(self.bodies), tuple(self.joints), springs=tuple(self.springs),
             couplings=tuple(self.couplings), as_given=True,
         )  # fmt: skip
 
     def simulation(self, **options: Any) -> ReducedSimulation:
-        """At the start."""
+        """A simulation at the initial state."""
         chosen = {"baumgarte": 5.0} | self.options | options
         sim = ReducedSimulation(self.robot(), self.h, self.gravity, **chosen)
         sim.set_state(self.q, self.v, hold=self.hold)
@@ -111,7 +111,7 @@ class Scene:
         return sim
 
     def energy(self, share: float = 1.0) -> float:
-        """T + V - V0 after a share of the time."""
+        """T + V - V0 after a fraction of the duration."""
         sim = self.simulation()
         moving = 0.5 * sum(
             body.mass * v @ v + w @ body.inertia @ w
@@ -131,7 +131,7 @@ def cuboid(name: str, sides: Sequence[float]) -> Body:
 
 
 def turned(axis: ArrayLike, angle: float, at: ArrayLike) -> Array:
-    """A frame (7,) that is turned about an axis."""
+    """A frame (7,), rotated about an axis."""
     return np.concatenate((at, quaternions.from_axis_angle(axis, angle)))
 
 
@@ -146,7 +146,7 @@ def flat(n: int) -> dict[str, Any]:
 
 
 class Sigmoid:
-    """A motion from 0 to an angle in some time, which then stays there or goes on."""
+    """A motion from 0 to an angle in a given time, which then ends or continues."""
 
     def __init__(self, angle: float, seconds: float, ends: bool) -> None:
         self.angle, self.seconds = angle, seconds
@@ -156,7 +156,7 @@ class Sigmoid:
         return self.angle if t >= self.last else float(self.angle / (1 + self._decay(t)))
 
     def rate(self, t: float) -> float:
-        """Its derivative [rad/s]."""
+        """Derivative of the motion [rad/s]."""
         decay = self._decay(t)
         slope = 14 / self.seconds * self.angle * decay / (1 + decay) ** 2
         return 0.0 if t >= self.last else float(slope)
@@ -167,7 +167,7 @@ class Sigmoid:
 
 def wave(t: float) -> Array:
     """Motion of the last body of two scenes: in the plane, from rest to rest, repeatedly."""
-    # Rounding must not decide in which piece a knot is.
+    # A knot between two pieces belongs to the second one, despite rounding errors.
     piece, t = int(np.floor((t + 1e-9) / 2.0)), float(t)
     speed = (0.0, 0.0, -2 * (t - 4), 2 * (t - 8))[piece] if piece < 4 else 0.0
     spin = (-t, t - 4, t - 4, -(t - 8))[piece] if piece < 4 else 0.0

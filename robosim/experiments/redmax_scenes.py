@@ -108,9 +108,10 @@ def torques() -> Scene:
 
 
 def limits(theirs: bool = True) -> Scene:
-    """With their sign of what brings an angle back to its upper limit, or with the right one.
+    """Scene 6, with the author's sign for the stabilization of limits, or with the correct sign.
 
-    Theirs lets it go on beyond the limit. Their quadratic program is solved to 0.01 of the energy.
+    With the author's sign, the angle moves on beyond the limit. The author's quadratic program is
+    solved to 0.01 of the energy.
     """
     s = Scene("6 limits", 36957.4447830002754927, tolerance=0.01 / 36957.44)
     a = s.link(None, NONE, (5, 0, 0))
@@ -167,7 +168,8 @@ def point_force() -> Scene:
     s.options = {"drag": {name: 10.0 * np.eye(6) for name in names}}
 
     def pushed(sim: ReducedSimulation, k: int) -> None:
-        # Held over the step where the point is at its beginning: the force without K.
+        # The force is constant over the step, with the point at the beginning: without the matrix
+        # K.
         R = quaternions.rotation_matrix(sim.state.q[2])
         sim.apply_wrench("body3", (0, 0, 1e3), point=sim.state.x[2] + R @ (5.0, 0, 0))
 
@@ -189,7 +191,7 @@ def mass_springs() -> Scene:
     def strand(n: int, ends: tuple[Array, Array], length: float) -> list[str]:
         nodes = []
         for share in np.linspace(0, 1, n):
-            # A node does not turn, so that its inertia is without effect.
+            # A node does not rotate, so that its inertia has no effect.
             node = Body(f"body{len(s.bodies) + 1}", 1.0 / n, np.eye(3))
             at = (1 - share) * ends[0] + share * ends[1]
             fixed: dict[str, Any] = {"kind": "fixed_orientation", "actuated": False}
@@ -353,7 +355,7 @@ def mesh() -> Scene:
         (x, y, z) for z in (-1.5, 1.5) for x, y in ((-0.5, -1), (-0.5, 1), (0.5, 1), (0.5, -1))
     ]
     vertices = np.array(corners)
-    vertices[5, 1] = 1.000001  # as their file has it
+    vertices[5, 1] = 1.000001  # as in the author's file
     faces = np.array((
         (1, 3, 0), (7, 5, 4), (4, 1, 0), (5, 2, 1), (2, 7, 3), (0, 7, 4),
         (1, 2, 3), (7, 6, 5), (4, 5, 1), (5, 6, 2), (2, 6, 7), (0, 3, 7),
@@ -376,7 +378,7 @@ def free_in_2d() -> Scene:
 
 
 def hinges_that_rub() -> Scene:
-    """Two hinges with bearings, about axes that lean by 45 degrees."""
+    """Two hinges with bearings, whose axes are inclined by 45 degrees."""
     s = Scene("27 friction of hinges", -137371.1285153437056579, 1.0, tolerance=2e-4)
     joint: dict[str, Any] = {"axis": Z, "bearing": Bearing(0.6, 0.5, 1.0)}
     a = s.link(None, NONE, (5, 0, 0), offset=quaternions.from_axis_angle(X, PI / 4), **joint)
@@ -385,7 +387,7 @@ def hinges_that_rub() -> Scene:
 
 
 def balls_that_rub() -> Scene:
-    """Two balls in sockets, with bars that fall from level."""
+    """Two ball joints with bearings, whose bars start horizontally."""
     s = Scene("28 friction of balls", -184565.9459125697612762, 1.0)
     joint: dict[str, Any] = {"kind": "spherical", "bearing": Bearing(5.0, 1.0)}
     a = s.link(None, NONE, (5, 0, 0), q=(1, 0, 0, 0), **joint)
@@ -394,7 +396,7 @@ def balls_that_rub() -> Scene:
 
 
 def slides_that_rub() -> Scene:
-    """Two slides with bearings, down a slope of 60 degrees."""
+    """Two prismatic joints with bearings, down a slope of 60 degrees."""
     s = Scene("29 friction of slides", -256391.5065969563729595, 1.0)
     joint: dict[str, Any] = {"kind": "prismatic", "axis": X, "bearing": Bearing(0.8, 2.5, 5.0)}
     a = s.link(None, NONE, (5, 0, 0), offset=quaternions.from_axis_angle(Y, PI / 3), **joint)

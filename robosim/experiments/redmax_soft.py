@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 STEPS = (8e-3, 4e-3, 2e-3)
-LONG = 1e3  # [s], a step beside which masses are nothing
+LONG = 1e3  # [s], a time step at which inertia is negligible
 # A slender bar: its length and thickness [m], Young's modulus [Pa], and the load on its end [N].
 LENGTH, THICK, YOUNG, LOAD = 1.0, 0.125, 1e5, 1e-3
 
@@ -78,7 +78,7 @@ def run_soft(setup: Setup) -> Result:
 
     def draw(figure: Figure) -> None:
         axes = panels(figure, 1, 2)[0]
-        axes[0].loglog(STEPS, errors, "o-", color=COLOURS["ours"], label="ours")
+        axes[0].loglog(STEPS, errors, "o-", color=COLOURS["ours"], label="robosim")
         axes[0].loglog(STEPS, reduced, "s-", color=OTHERS[1], label="REDMAX, euler")
         axes[1].loglog(cells, [1 / a - 1 for a in answers], "o-", color=COLOURS["ours"],
                        label="stiffness above beam theory")  # fmt: skip
@@ -141,7 +141,7 @@ def box_of_tetrahedra(cells: Sequence[int], size: ArrayLike) -> tuple[Array, NDA
     found = []
     for corner in product(*map(range, cells)):
         for order in permutations(range(3)):
-            # From one corner along the three axes in some order to the opposite one.
+            # Paths from one corner along the three axes, in each order, to the opposite corner.
             way = [np.array(corner)]
             for axis in order:
                 way.append(way[-1] + np.eye(3, dtype=np.int64)[axis])

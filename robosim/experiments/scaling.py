@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 TOGETHER = 8  # learners in a chunk
-LINEAR = 0.9  # of the rate of one worker that each of two shall keep
+LINEAR = 0.9  # required fraction of one worker's rate for each of two workers
 
 
 def distance(
@@ -38,7 +38,7 @@ def distance(
 
 
 def run_scaling(setup: Setup) -> Result:
-    """The same search on 1, 2, 4 ... workers up to the cores, in turns."""
+    """The same search on 1, 2, 4, ... workers up to the number of cores, alternately."""
     learners, tries, steps, rounds = setup.choose((32, 5, 1000, 5), (16, 1, 20, 1))
     counts = [1, 2]
     while not setup.quick and 2 * counts[-1] <= cores():
@@ -47,7 +47,7 @@ def run_scaling(setup: Setup) -> Result:
     seconds: dict[int, list[float]] = {n: [] for n in counts}
     found = []
     with ExitStack() as stack:
-        # Workers that wait take no processor from those that are measured.
+        # Without processors reserved for them, idle workers do not take any from the others.
         crews = [
             stack.enter_context(Workers(robot, n, TOGETHER, cpus=0.0, retries=0)) for n in counts
         ]
@@ -105,6 +105,6 @@ def run_scaling(setup: Setup) -> Result:
 SCALING = Experiment(
     ("ray-scaling",),
     "a search on one worker and on several",
-    "The same bits for any number of workers, and two of them at 0.9 of linear at least.",
+    "The same bits for any number of workers, and at least 0.9 of twice the rate with two.",
     run_scaling,
 )

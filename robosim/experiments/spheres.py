@@ -37,11 +37,11 @@ def run_spheres(setup: Setup) -> Result:
         name: {"settings": chosen.told(), **{key: [] for key in keys}}
         for name, chosen in settings.items()
     }
-    for solver in ("articulated", "ldu"):  # compiled here, not while it is timed
+    for solver in ("articulated", "ldu"):  # compiled before the measurement
         Simulation(sphere_chain(1, RADIUS, SPACING, MASS, FRICTION), solver=solver).step()
     chains = []
     for n in counts:
-        setup.note(f"{n} spheres, ours")
+        setup.note(f"{n} spheres, robosim")
         robot = sphere_chain(n, RADIUS, SPACING, MASS, FRICTION)
         chains.append(Simulation(robot, timestep=DT))
         run = sample(chains[-1], steps * DT, 100)
@@ -55,8 +55,8 @@ def run_spheres(setup: Setup) -> Result:
             peer.set_state(np.asarray(robot.home))
             for key, value in zip(keys, _peer_run(peer, steps), strict=True):
                 peers[name][key].append(value)
-    # The first runs made second solvers where they needed one. In turns, so that a busy moment does
-    # not fall on all runs of one chain.
+    # Additional solvers were created in the first runs, where needed. The chains run in turns, so
+    # that other load does not affect all runs of one chain.
     times = np.full((repetitions, len(counts)), np.inf)
     for k in range(repetitions):
         setup.note(f"time of a step, {k + 1} of {repetitions}")
@@ -128,7 +128,7 @@ def run_spheres(setup: Setup) -> Result:
 
 
 def _peer_run(peer: MuJoCoRun, steps: int) -> tuple[float, float, float | None]:
-    """(us per step, smallest gap, when it failed); the first is nan for a run that failed."""
+    """(us per step, smallest gap, time of the failure); the first is NaN for a failed run."""
     lowest, us = np.inf, 0.0
     while round(peer.time / DT) < steps:
         seconds, fine = cpu_time(peer.step)

@@ -1,4 +1,4 @@
-"""Tasks without impacts: a cart-pole that is balanced, and an A1 that stands up."""
+"""Tasks without impacts: balancing a cart-pole, and an A1 that stands up."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from robosim.envs.tasks.cart_pole import CartPole
 from robosim.validation import Array
 
 CROUCH = np.tile([0.0, 1.2, -2.55], 4)  # [rad], with the trunk just above the ground
-HEIGHT = 0.3  # [m] of the trunk that stands
+HEIGHT = 0.3  # [m], height of the trunk when standing
 
 
 class Balance(CartPole):
@@ -27,7 +27,7 @@ class Balance(CartPole):
 
 
 class StandUp(Task):
-    """Stand up from a crouch, upright and at the same place, and stay.
+    """Stand up from a crouch, upright and at the same place, and remain standing.
 
     Actions are targets relative to the crouch, so that a policy with zero actions stays down.
     """

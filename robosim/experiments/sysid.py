@@ -14,8 +14,8 @@ from robosim.log import Log
 from robosim.peers.mujoco_run import MuJoCoRun, Settings, quiet
 from robosim.validation import Array
 
-RANGE = 10.0  # by which parameters may be larger or smaller than those that it begins with
-NOISE = 1e-4, 1e-2  # of q and v, by which errors count
+RANGE = 10.0  # largest factor of the parameters, up or down
+NOISE = 1e-4, 1e-2  # standard deviations for q and v, which weight the errors
 
 
 def toolbox() -> Any:
@@ -77,7 +77,7 @@ def by_sysid(
                 errors += [away / NOISE[0], (data.qvel - v[k + 1]) / NOISE[1]]
         return [np.concatenate(errors)], None, None
 
-    # Its optimizer prints whether it is asked to or not.
+    # The toolbox's optimizer always prints.
     with quiet(mujoco), redirect_stdout(StringIO()):
         found, _ = sysid.optimize(params, residual, optimizer="scipy", verbose=False)
     return dict(zip(start, np.ravel(found.as_vector()).tolist(), strict=True))

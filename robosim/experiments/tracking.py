@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from robosim.log import Log
     from robosim.optimize import Feedback, Trajectory
 
-IN_TIME = 600.0  # s, of a plan
+IN_TIME = 600.0  # s, largest computing time of a plan
 
 
 def follower(
@@ -37,7 +37,7 @@ def follower(
 
 
 def followed(plan: Trajectory, sim: Simulation, follow: Feedback, seconds: float) -> Log:
-    """A simulation at the start of a plan."""
+    """Simulate from the start of a plan, with feedback."""
     sim.set_state(plan.q[0], plan.v[0])
     return sim.run(seconds, follow)
 

@@ -1,8 +1,8 @@
-"""Trajectory optimisation by Galerkin steps beside Hermite-Simpson collocation.
+"""Trajectory optimization by Galerkin steps, compared with Hermite-Simpson collocation.
 
-[Fan2018, Table 1], and the same problems by both: a cart-pole swings up, and three links with
-motors are raised. The implicit form of collocation has accelerations as unknowns [Fan2018, Section
-5.3].
+[Fan2018, Table 1], and two problems solved by both: the swing-up of a cart-pole, and three links
+with motors that are raised. The implicit form of collocation has accelerations as unknowns
+[Fan2018, Section 5.3].
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 STEPS = (10, 20, 40, 80)
-FINE = 2e-3  # [s], of the simulation that torques are replayed in
+FINE = 2e-3  # [s], time step of the simulation that checks torques
 
 
 def cart_pole() -> Mechanism:
-    """A cart of 1 kg on a rail, and a rod of 0.3 kg that hangs from it."""
+    """A cart of 1 kg on a rail, with a hanging rod of 0.3 kg."""
     bodies = Body("cart", 1.0, 0.1 * np.eye(3)), Body("pole", 0.3, np.diag([0.025, 0.025, 1e-4]))
     rail = Joint("rail", "prismatic", None, "cart", axis=(1, 0, 0), effort_limit=10.0)
     hinge = Joint("hinge", "revolute", "cart", "pole", axis=(0, 1, 0),
@@ -164,7 +164,7 @@ def run_transcriptions(setup: Setup) -> Result:
             miss = replayed(robot, seconds, lambda at, t=points, u=u: _quadratic(t, u, at), goal)
             _note(rows["Hermite-Simpson"], made.unknowns, len(made.program.names),
                   answer.iterations, spent, answer.cost, miss)  # fmt: skip
-            # Motors, of which there are fewer than the table has, count apart.
+            # Motors, which are fewer than in the table, are counted separately.
             n, short = robot.nv, robot.nv - robot.nu
             table = sizes(n, 0, steps)
             for kind, have, fewer in (
@@ -225,7 +225,7 @@ def _note(row: dict[str, list[float]], *values: float) -> None:
 
 
 def _quadratic(t: Array, u: Array, at: float) -> Array:
-    """A parabola through the three points of a step."""
+    """The parabola through the three points of a step."""
     k = min(2 * int(at / (t[2] - t[0])), len(t) - 3)
     x = (at - t[k]) / (t[k + 2] - t[k])
     parts = (2 * (x - 0.5) * (x - 1), 4 * x * (1 - x), 2 * x * (x - 0.5))

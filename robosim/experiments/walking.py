@@ -1,4 +1,4 @@
-"""A quadruped learns to walk (Fig. 13), and where its gait stops walking."""
+"""A quadruped learns to walk (Fig. 13), and conditions under which its gait fails."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 START = (0.1, 0.0, 1.0, 0.0, -1.5)  # [Bruedigam2023, Algorithm 7, line 3]
-FAR = 12.0  # [m] that the paper's robot walks
+FAR = 12.0  # [m], distance of the paper's robot
 TIMESTEP, GAP = 1e-3, 0.01
 PEER = Settings(cone="elliptic", impratio=10.0)
 
@@ -43,7 +43,7 @@ class MuJoCoWalks:
         self._falls = Falls(self._sim)
 
     def distances(self, parameters: Array, seconds: float) -> Array:
-        """How far each row of parameters (n, 5) gets, nan for robots that fall."""
+        """Distance for each row of parameters (n, 5), NaN for robots that fall."""
         import mujoco
         from mujoco import rollout
 
@@ -171,7 +171,7 @@ def _middle(distances: Array) -> str:
 
 
 def _quartiles(ax: Any, curves: Array, colour: str, label: str) -> None:
-    """The median of the best so far, and what half of the learners are within."""
+    """Plot the median of the best distances so far, and the middle half of the learners."""
     episodes = np.arange(1, len(curves) + 1)
     low, middle, high = np.quantile(curves, (0.25, 0.5, 0.75), axis=1)
     ax.fill_between(episodes, low, high, color=colour, alpha=0.15, linewidth=0)
@@ -179,7 +179,7 @@ def _quartiles(ax: Any, curves: Array, colour: str, label: str) -> None:
 
 
 def run_robustness(setup: Setup) -> Result:
-    """The best gait over friction, masses and timesteps: where it stops walking."""
+    """Distances of the best gait over friction, masses and timesteps."""
     seconds = setup.choose(10.0, 1.0)
     learned = _learned(setup, "friction 0.2", friction=0.2)
     robot, best = robosim.load("a1"), learned.parameters
@@ -203,8 +203,8 @@ def run_robustness(setup: Setup) -> Result:
         "over_timestep": over_step,
     }
     same = abs(float(over_step[1]) - walked) if np.isfinite(over_step[1]) else np.inf
-    # A single state is not stepped in lanes, as the learners' batch was. Steps agree within the
-    # tolerance, and a walk of 10 s magnifies the differences.
+    # A single state is not stepped in lanes, unlike the learners' batch. Steps agree within the
+    # tolerance, but the differences grow during a walk of 10 s.
     targets = (Target("the gait walks again as it was learned", same, 0.5 * max(walked, 0.1), "m"),)
     falls = frictions[~np.isfinite(over_friction)]
     sentence = (
@@ -231,7 +231,7 @@ def run_robustness(setup: Setup) -> Result:
 
 
 def _walked(robots: list[Mechanism], gait: Array, seconds: float, timestep: float) -> Array:
-    """How far a gait gets on each robot, nan where it falls."""
+    """Distance of a gait on each robot, NaN where it falls."""
     batch = BatchSimulation(robots, len(robots), timestep)
     return walk(batch, Gait.of(robots[0], np.tile(gait, (len(robots), 1))), seconds, GAP).value
 

@@ -1,4 +1,4 @@
-"""Straight horizontal chains let go: the tip cracks like a whip."""
+"""Straight horizontal chains, released from rest: the tip accelerates like that of a whip."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DT, G = 0.01, 9.81
 
 
 def run_whip(setup: Setup) -> Result:
-    """Chains of 20, 50 and 100 hinges, straight out to the side, let go at 10 ms."""
+    """Chains of 20, 50 and 100 hinges, released from the horizontal, at 10 ms."""
     counts = setup.choose((20, 50, 100), (20,))
     seconds = setup.choose(10.0, 3.0)
     settings = {"mujoco_default": Settings(), "mujoco_best": Settings("RK4")}
@@ -32,7 +32,7 @@ def run_whip(setup: Setup) -> Result:
         q = np.zeros(n)
         q[0] = np.pi / 2
         A = G * n**2 / 2  # from horizontal to hanging: sum of (k - 1/2) over n links of 1 m, 1 kg
-        setup.note(f"{n} hinges, ours")
+        setup.note(f"{n} hinges, robosim")
         sim = Simulation(robot, timestep=DT)
         sim.set_state(q)
         run = sample(sim, seconds, 1, sim.energy)

@@ -1,6 +1,6 @@
 """Gradients through rollouts for PyTorch and JAX; see docs/gradients.md.
 
-`robosim.gradients.torch` and `robosim.gradients.jax` need these packages, and nothing else does.
+Only `robosim.gradients.torch` and `robosim.gradients.jax` need these packages.
 """
 
 from robosim.batch.gradients import Gradients

@@ -1,4 +1,4 @@
-"""A rollout as a function of arrays, with its gradient, for libraries that differentiate."""
+"""A rollout as a function of arrays, with its gradient, for automatic differentiation."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ INPUTS = "q", "v", "torques", "targets", "kp", "kd", "parameters"
 class Horizon:
     """Coordinates and velocities at all knots of a rollout, as a function of its inputs.
 
-    Inputs are arrays by name: ``q`` (nq,) or (n, nq) and ``v`` (nv,) or (n, nv) of the starts,
-    ``torques``, ``targets``, ``kp`` and ``kd`` as `BatchSimulation.rollout` takes them, and
-    ``parameters`` (np,) or (n, np) with the values of the named ones. Those left out stay as they
-    are in the robot and the controller; of starts the home pose at rest.
+    Inputs are arrays by name. ``q`` (nq,) or (n, nq) and ``v`` (nv,) or (n, nv) are the starts.
+    ``torques``, ``targets``, ``kp`` and ``kd`` are as for `BatchSimulation.rollout`. ``parameters``
+    (np,) or (n, np) are the values of the named parameters. Inputs that are omitted have the values
+    of the robot and the controller; starts are at home and at rest.
 
     Parameters
     ----------
     batch : BatchSimulation
-        Is put at the starts, and takes the steps; its robots are those of the parameters then.
+        Takes the steps; starts and robots of its states are changed.
     steps : int
     controller : PD or None
     parameters : names
         See `robosim.derivatives.PARAMETERS`.
     contact_speed : float or None [m/s]
-        Of the gradients, as for `linearize`.
+        Smoothing of contacts in the gradients, as for `linearize`.
 
     Raises
     ------
     OptionError
-        For what is no batch, or a parameter that is none.
+        For an object that is not a batch, or an unknown parameter.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Horizon:
 
     @property
     def shapes(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Of what `run` gives: coordinates and velocities."""
+        """Shapes of the results of `run`: coordinates and velocities."""
         n, knots, robot = self.batch.n, self.steps + 1, self._robot
         return (n, knots, robot.nq), (n, knots, robot.nv)
 
@@ -73,7 +73,7 @@ class Horizon:
         ConvergenceError
             If a step cannot be solved.
         OptionError
-            For an input that there is not, or one of a wrong shape.
+            For an unknown input, or one of a wrong shape.
         """
         for name in inputs:
             if name not in INPUTS:
@@ -95,9 +95,9 @@ class Horizon:
     def back(
         self, run: TapedRollout, inputs: Mapping[str, Any], dq: Array | None, dv: Array | None
     ) -> dict[str, Array]:
-        """Gradients by the inputs, each of its shape; raises as `TapedRollout.vjp`.
+        """Gradients by the inputs, in their shapes; raises errors as `TapedRollout.vjp` does.
 
-        Warns once where contacts or divided steps make the rollout not smooth.
+        A warning is issued once if contacts or substeps make the rollout not smooth.
         """
         gains = any(name in inputs for name in ("kp", "kd"))
         names = self.parameters
@@ -111,7 +111,7 @@ class Horizon:
             if name == "q":
                 array = run.tape.by_coordinates(array)
             elif name == "parameters":
-                # Those of all joints are factors of what the robot has, which has changed.
+                # Parameters of all joints are factors of the robot's values, which have changed.
                 factors = np.array([1.0 if ":" in one else np.nan for one in names])
                 array = array / np.where(np.isnan(factors), np.asarray(value, float), factors)
             out[name] = _summed(array, shape, self.batch.n, self.steps)
@@ -135,11 +135,11 @@ class Horizon:
 
 
 def _summed(array: Array, shape: tuple[int, ...], n: int, steps: int) -> Array:
-    """Gradients (n, steps, k) or (n, k) over what an input of some shape is shared by."""
+    """Gradients (n, steps, k) or (n, k), summed over all uses of an input of the given shape."""
     if array.shape == shape:
         return array
     if array.ndim == 3:
-        # Of equal n and steps, rows belong to states, as a rollout takes them.
+        # If n equals steps, rows belong to states, as in a rollout.
         if shape[:-1] == (n,):
             return np.asarray(array.sum(axis=1))
         array = array.sum(axis=0)

@@ -20,9 +20,9 @@ except ImportError:
 
 
 def rollout(horizon: Horizon) -> Callable[[dict[str, Any]], tuple[Any, Any]]:
-    """A function of inputs by name (see `Horizon`) to the q and v at all knots, with its gradient.
+    """A function of inputs by name (see `Horizon`) to q and v at all knots, with its gradient.
 
-    The way back takes the rollout once more, as a function that JAX calls keeps nothing.
+    The backward pass repeats the rollout, because a function that JAX calls cannot keep data.
 
     Raises
     ------

@@ -21,7 +21,7 @@ except ImportError:
 def rollout(horizon: Horizon, **inputs: Any) -> tuple[Any, Any]:
     """Coordinates (n, steps + 1, nq) and velocities (n, steps + 1, nv) at all knots.
 
-    The way back warns once where contacts or divided steps make the rollout not smooth.
+    The backward pass issues a warning once if contacts or substeps make the rollout not smooth.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def rollout(horizon: Horizon, **inputs: Any) -> tuple[Any, Any]:
 
 
 class _Rollout(torch.autograd.Function):
-    """A rollout, and the way back."""
+    """A rollout with its backward pass."""
 
     @staticmethod
     def forward(ctx: Any, horizon: Horizon, names: tuple[str, ...], *values: Any) -> Any:

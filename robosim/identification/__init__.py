@@ -1,4 +1,4 @@
-"""Parameters of a robot from logs of what it did; see docs/gradients.md."""
+"""Parameters of a robot from logs of its motion; see docs/gradients.md."""
 
 from robosim.identification.fit import identify
 from robosim.identification.identified import Identified

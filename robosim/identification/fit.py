@@ -1,4 +1,4 @@
-"""Gauss-Newton's method on windows of logs, whose starts are looked for as well."""
+"""Gauss-Newton's method on windows of logs, with the windows' starts as further unknowns."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from robosim.progress import bar
 from robosim.simulation.controllers import PD
 from robosim.validation import Array, count
 
-LEAST_NOISE = 1e-9  # of what a column varies by
-UNKNOWN = 0.5  # of its size, from which on a standard deviation leaves a quantity undetermined
-LOST = 1e-12  # of the largest eigenvalue of what logs tell, below which it is rounding
-TOLERANCE = 1e-4  # of the cost: a hundredth of a standard deviation is half of it
+LEAST_NOISE = 1e-9  # of the range of a column
+UNKNOWN = 0.5  # relative standard deviation from which on a quantity is undetermined
+LOST = 1e-12  # of the largest eigenvalue of the information; smaller ones are rounding errors
+TOLERANCE = 1e-4  # of the cost; a change by a hundredth of a standard deviation is half of it
 MOST = 1e6  # of the damping
-SMALL = 1e-2  # of the damping, above which a step promises little for being short
-SHARE = 0.3  # of a direction, from which on a quantity is named in it
+SMALL = 1e-2  # of the damping; above, a small predicted decrease may be due to a short step
+SHARE = 0.3  # component from which on a quantity is listed in a direction
 
 
 class Equations(NamedTuple):
@@ -47,42 +47,41 @@ def identify(
 ) -> Identified:
     """Parameters with which simulations are nearest to logs, by Gauss-Newton's method.
 
-    Logs are cut into windows. Each is simulated from a start of its own, which is looked for
-    beside the parameters, so that measured starts may have noise, and errors do not grow over the
-    whole log. Squares of errors count by the noise of their column, which is found from what is
-    left of them.
+    Logs are cut into windows. The start of each window is estimated together with the parameters.
+    So measured starts may have noise, and errors do not grow over the whole log. Squares of errors
+    are weighted by the noise of their column, which is estimated from the residuals.
 
     Parameters
     ----------
     robot : Mechanism
-        With the values to begin with.
+        Robot with the initial values.
     logs : Log, or a sequence of them
-        With q, v and the torques held over each step; one step for each sample.
+        Logs with q, v and torques constant over each step; one sample per step.
     parameters : names
-        Of `robosim.derivatives.PARAMETERS`; "inertial:BODY", all ten of mass, centre and inertia
-        of a body, which stay physical; "kp:JOINT" and "kd:JOINT" of the controller; "delay", how
-        much later than logged torques act.
+        Names in `robosim.derivatives.PARAMETERS`. Or "inertial:BODY", the mass, centre and inertia
+        of a body, which stay physical. Or "kp:JOINT" and "kd:JOINT" of the controller, or "delay",
+        the delay of logged torques.
     controller : PD or None
-        Drives the simulations instead of the logged torques; its time is that from the start of
-        each log.
+        Controller of the simulations, instead of the logged torques; its time is relative to the
+        start of each log.
     window : float [s]
-        About the length of a window; short ones where contacts or chaos make steps forget.
+        Approximate length of a window; short for motions with contacts, or chaotic ones.
     iterations : int
-        At most.
+        Largest number of iterations.
     progress : bool
-        Show a bar on stderr.
+        Whether to show a progress bar on stderr.
     **options
-        Of the simulations, as for `BatchSimulation`. A `contact_speed` of 1e-3 m/s or more makes
-        contacts smoother, where hard ones make errors jump with parameters and starts.
+        Options of the simulations, as for `BatchSimulation`. With hard contacts, errors may be
+        discontinuous; a `contact_speed` of 1e-3 m/s or more makes contacts smoother.
 
     Raises
     ------
     OptionError
-        For parameters that are none or cannot be looked for together, and other wrong input.
+        For unknown or conflicting parameters, and other invalid input.
     LogError
-        For logs of another robot, or too short ones.
+        For logs of another robot, or logs that are too short.
     ConvergenceError
-        If a window cannot be simulated with the values to begin with.
+        If a window cannot be simulated with the initial values.
     """
     given = [logs] if isinstance(logs, Log) else list(logs)
     if not given or not all(isinstance(log, Log) for log in given):
@@ -107,7 +106,7 @@ def identify(
 
 
 class _Fit:
-    """From one set of numbers to the next."""
+    """The state of the iteration."""
 
     def __init__(self, model: Model, iterations: int) -> None:
         self._model, self._iterations = model, iterations
@@ -123,7 +122,7 @@ class _Fit:
         self._equations: Equations
 
     def run(self, advance: Any) -> None:
-        """Iterate with the noise of the last errors."""
+        """Iterate; the noise is estimated from the last errors."""
         damping, self.status = 1e-4, "iterations"
         total = self.costs[0]
         for _ in range(self._iterations):
@@ -147,7 +146,7 @@ class _Fit:
             self.costs.append(total)
             advance(said=f"cost {total:.6g}")
         if damping > MOST:
-            # Where rounding, or contacts, make of each step one upwards.
+            # Rounding errors, or contacts, make the cost increase with each step.
             self.status = "converged" if promised < 1.0 else "stuck"
         self._tried(self._x, self._starts)
         self._equations = self._found()
@@ -156,10 +155,10 @@ class _Fit:
         try:
             return self._model.errors(x, starts)
         except (ConvergenceError, OptionError, ValueError):
-            return self._meaning, None  # beyond what a robot can be, or what can be simulated
+            return self._meaning, None  # a robot that is not possible, or cannot be simulated
 
     def _cost(self, errors: Array) -> float:
-        """Minus the logarithm of the likelihood, up to a constant, of the likeliest noise."""
+        """Negative log-likelihood up to a constant, with the most likely noise."""
         return float(errors.shape[0] * errors.shape[1] * np.log(self._noise_of(errors)).sum())
 
     def _least_noise(self) -> Array:
@@ -169,7 +168,7 @@ class _Fit:
 
     def _noise_of(self, errors: Array) -> Array:
         n, knots, _ = errors.shape
-        # Each start takes as many numbers as a knot has.
+        # Each start has as many unknowns as a knot has measurements.
         left = max(n * (knots - 1), 1)
         return np.asarray(np.maximum(np.sqrt((errors**2).sum(axis=(0, 1)) / left), self._floor))
 
@@ -190,7 +189,7 @@ class _Fit:
         return Equations(H, g, starts)
 
     def _step(self, equations: Equations, damping: float) -> tuple[Array, Array, float]:
-        """Changes of the numbers and of the starts, and the decrease of the cost they promise."""
+        """Changes of the unknowns and of the starts, and the predicted decrease of the cost."""
         H, g = equations.H.copy(), equations.g.copy()
         H += damping * np.diag(np.maximum(np.diag(H), LOST * np.diag(H).max(initial=1.0)))
         parts = []
@@ -210,13 +209,13 @@ class _Fit:
         return np.asarray(step), starts, promised
 
     def told(self, notes: tuple[str, ...]) -> Identified:
-        """What was found, with what the logs tell of it."""
+        """The result, with uncertainties from the information in the logs."""
         meaning, unknowns = self._meaning, self._model.unknowns
         information = self._equations.H.copy()
         for own, across, _ in self._equations.starts:
             information -= across.T @ np.linalg.solve(own, across)
         sizes, by = unknowns.sizes, meaning.by
-        # In numbers, by what makes a quantity change by its size.
+        # Unknowns are scaled so that they change quantities by their size.
         scale = 1.0 / np.maximum(np.abs(by / sizes[:, None]).max(axis=0), 1e-300)
         values, vectors = np.linalg.eigh(scale[:, None] * information * scale)
         lost = values < LOST * max(values.max(initial=0.0), 0.0)
@@ -227,7 +226,7 @@ class _Fit:
         deviations = np.sqrt(np.diag(covariance))
         touched = np.abs(half[:, lost]).max(axis=1, initial=0.0) > 1e-6 * sizes
         deviations = np.where(touched, np.inf, deviations)
-        # By names of numbers, ten for the inertia of a body.
+        # Names of the unknowns; the inertia of a body has ten.
         columns = [
             f"{name}[{i}]" if name.startswith("inertial:") else name
             for name in unknowns.names

@@ -1,4 +1,4 @@
-"""What logs tell of parameters."""
+"""The result of an identification."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from robosim.validation import Array
 
 @dataclass(frozen=True)
 class Identified:
-    """Values of parameters that fit logs best, and how sure they are.
+    """Values of parameters that fit logs best, with their uncertainties.
 
     Attributes
     ----------
     robot : Mechanism
-        With these values.
+        Robot with these values.
     controller : PD or None
-        With its gains.
+        Controller with the identified gains.
     delay : float [s]
     values, deviations : mapping of str to float
-        Of single quantities: of "inertial:BODY" its mass, centre and inertia. Standard deviations
-        follow from the noise that the logs turn out to have; inf of what no log tells.
+        Values of single quantities; "inertial:BODY" has mass, centre and inertia. Standard
+        deviations follow from the estimated noise; inf without information in the logs.
     covariance : (m, m), of the values in their order
     undetermined : tuple of str
-        Those whose standard deviation is half of their size or more.
+        Quantities with a standard deviation of half of their size or more.
     directions : tuple of mapping of str to float
-        What can change together without a trace in the logs: unit combinations of the numbers that
-        were looked for. Of positive quantities these are logarithms, and of a body's inertia the
-        ten of `robosim.identification.inertials`, counted.
+        Unit combinations of the unknowns that can change without an effect on the logs. Unknowns
+        are logarithms of positive quantities, and for a body's inertia the ten parameters of
+        `robosim.identification.inertials`, numbered.
     noise : (2 nv,)
-        Standard deviations of what was measured, of q and v in the tangent.
+        Standard deviations of the measured q and v, in the tangent.
     status : "converged", "iterations", or "stuck"
     costs : tuple of float
-        For each iteration minus the logarithm of the likelihood, up to a constant.
+        Negative log-likelihood for each iteration, up to a constant.
     notes : tuple of str
-        Where simulations were not smooth, and what was left out of the logs.
+        Notes on simulations that were not smooth, and on omitted samples.
     """
 
     robot: Mechanism

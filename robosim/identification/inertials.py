@@ -1,4 +1,4 @@
-"""Ten numbers of a body's mass and where it lies, as numbers of which all are physical.
+"""Ten parameters of a body's mass distribution, of which all values are physical.
 
 The pseudo-inertia of a body about the origin of its reference frame,
 
@@ -23,7 +23,7 @@ from robosim.simulation.parameters import AXES, ENTRIES
 from robosim.validation import Array
 
 ABOVE = ((0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3))  # s12, s13, s23, t1, t2, t3
-STEP = 1e-6  # in the ten numbers, of differences of what follows from them
+STEP = 1e-6  # of the ten parameters, for finite differences
 
 
 class Inertial(NamedTuple):
@@ -41,19 +41,19 @@ def names_of(body: str) -> tuple[str, ...]:
 
 
 def values_of(inertial: Inertial) -> Array:
-    """(10,) of `names_of`."""
+    """Values (10,) of the parameters in `names_of`."""
     entries = [inertial.inertia[at] for at in ENTRIES.values()]
     return np.array([inertial.mass, *inertial.centre, *entries])
 
 
 def inertial_of(robot: Mechanism, name: str) -> Inertial:
-    """That of a body."""
+    """The mass, centre and inertia of a body."""
     body = robot.body(name)
     return Inertial(body.mass, centre_of(robot, name), np.asarray(body.inertia, dtype=float))
 
 
 def to_numbers(inertial: Inertial, name: str) -> Array:
-    """The ten numbers (10,): a, d1, d2, d3, s12, s13, s23, t1, t2, t3.
+    """The ten parameters (10,): a, d1, d2, d3, s12, s13, s23, t1, t2, t3.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def to_numbers(inertial: Inertial, name: str) -> Array:
     pseudo[:3, :3], pseudo[3, 3] = own + m * np.outer(c, c), m
     pseudo[:3, 3] = pseudo[3, :3] = m * c
     try:
-        # Upper times its transpose: Cholesky's of the reversed matrix.
+        # An upper triangle times its transpose: Cholesky's factor of the reversed matrix.
         U = np.linalg.cholesky(pseudo[::-1, ::-1])[::-1, ::-1]
     except np.linalg.LinAlgError:
         raise OptionError(
@@ -79,7 +79,7 @@ def to_numbers(inertial: Inertial, name: str) -> Array:
 
 
 def from_numbers(x: Array) -> Inertial:
-    """What ten numbers mean; physical whatever these are."""
+    """The inertial of ten parameters, which is physical for all their values."""
     U = np.diag([*np.exp(x[1:4]), 1.0])
     for value, at in zip(x[4:], ABOVE, strict=True):
         U[at] = value
@@ -91,7 +91,7 @@ def from_numbers(x: Array) -> Inertial:
 
 
 def slopes_at(x: Array) -> Array:
-    """Derivatives (10, 10) of `values_of` by the ten numbers, by central differences."""
+    """Derivatives (10, 10) of `values_of` by the ten parameters, by central differences."""
     out = np.empty((10, 10))
     for k, step in enumerate(STEP * np.eye(10)):
         ends = (values_of(from_numbers(x + way * step)) for way in (1.0, -1.0))

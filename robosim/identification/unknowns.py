@@ -1,4 +1,4 @@
-"""What is looked for: numbers without limits, and the robot, gains and delay that they mean."""
+"""Unconstrained unknowns, and the robot, gains and delay that these define."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from robosim.simulation.parameters import PARAMETERS, SIGNED, parameter
 from robosim.validation import Array
 
 GAINS = "kp", "kd"
-LENGTH = 0.05  # [m], of a centre of mass that is about zero
+LENGTH = 0.05  # [m], size of a centre of mass that is about zero
 KNOWN = (*(name for name in PARAMETERS if not name.startswith("inertia:")),
          "inertial:BODY", "kp:JOINT", "kd:JOINT", "delay")  # fmt: skip
 
 
 class Meaning(NamedTuple):
-    """What numbers mean.
+    """The values that the unknowns define.
 
     Attributes
     ----------
@@ -37,10 +37,10 @@ class Meaning(NamedTuple):
     controller : PD or None
     delay : float [s]
     names : tuple of str
-        Of single quantities: of "inertial:BODY" ten.
+        Names of single quantities; "inertial:BODY" has ten.
     values : (m,)
     by : (m, k)
-        Derivatives of the values by the numbers.
+        Derivatives of the values by the unknowns.
     """
 
     robot: Mechanism
@@ -52,17 +52,17 @@ class Meaning(NamedTuple):
 
 
 class Unknowns:
-    """Names of what is looked for, checked, and the numbers that are in their place.
+    """Checked names of parameters, and the unconstrained unknowns that represent these.
 
-    Of positive quantities these are logarithms; of a body's inertia see `inertials`.
+    Positive quantities are represented by logarithms, and a body's inertia as in `inertials`.
 
     Parameters
     ----------
     robot : Mechanism
-        With the values to begin with.
+        With the initial values.
     names : sequence of str
     controller : PD or None
-        With the gains to begin with.
+        With the initial gains.
     timestep : float [s]
     """
 
@@ -85,7 +85,7 @@ class Unknowns:
         kind, _, whose = name.partition(":")
         if kind == "inertial":
             mass = f"mass:{whose}"
-            parameter(self._robot, mass)  # raises for a body that is none
+            parameter(self._robot, mass)  # raises an error for an unknown body
             others = tuple(f"{one}:{whose}" for one in ("mass", "centre"))
             if any(one.startswith(others) for one in self.names):
                 raise OptionError(f"'{name}' has the mass and centre of '{whose}' in it already")
@@ -124,7 +124,7 @@ class Unknowns:
         return float(self._controller.gains[kind][self._robot.actuated_names.index(whose)])
 
     def mean(self, x: Array) -> Meaning:
-        """What numbers (k,) mean."""
+        """The values that unknowns (k,) define."""
         robot, delay, at = self._robot, 0.0, 0
         controller = self._controller
         names: list[str] = []
@@ -161,7 +161,7 @@ class Unknowns:
 
     @property
     def sizes(self) -> Array:
-        """(m,) of each single quantity, what an error of it is compared with at least."""
+        """Sizes (m,) of the single quantities, to which errors are compared."""
         out = []
         for name, value in zip(*self.mean(self.start)[3:5], strict=True):
             kind, _, whose = name.partition(":")
@@ -173,7 +173,7 @@ class Unknowns:
         return np.array(out)
 
     def of_robot(self, meaning: Meaning) -> tuple[str, ...]:
-        """Those of the single quantities that are parameters of `linearize`."""
+        """Names of those quantities that are parameters of `linearize`."""
         return tuple(
             name for name in meaning.names if name.partition(":")[0] not in (*GAINS, "delay")
         )

@@ -1,4 +1,4 @@
-"""Logs cut into windows, and how far simulations of these are from them."""
+"""Logs cut into windows, and the errors of simulations of these windows."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ class Windows(NamedTuple):
     Attributes
     ----------
     q, v : (n, steps + 1, nq), (n, steps + 1, nv)
-        As they were measured.
+        As measured.
     source : tuple of Source
-        Of the torques, one for each log.
+        The torques of each log.
     log : (n,)
-        Which log each is of.
+        The log of each window.
     first : (n,)
-        Its first sample there.
+        The window's first sample in that log.
     left : int
-        Samples at the ends of logs that no window has.
+        Number of samples at the ends of logs that are in no window.
     """
 
     q: Array
@@ -45,7 +45,7 @@ class Windows(NamedTuple):
     left: int
 
     def torques(self, delay: float) -> tuple[Array, Array]:
-        """Torques (n, steps, nu) that act a delay [s] after they were logged, and their slopes."""
+        """Torques (n, steps, nu), applied a delay [s] after the log's, and their derivatives."""
         steps = self.q.shape[1] - 1
         found = [
             self.source[log].at(first + np.arange(steps), delay)
@@ -56,7 +56,7 @@ class Windows(NamedTuple):
 
 
 class Source:
-    """Torques (n, nu), each held from its sample to the next.
+    """Torques (n, nu), each held until the next sample.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class Source:
         self._sum = np.concatenate((zero, np.cumsum(tau, axis=0)))
 
     def at(self, steps: NDArray[np.int64], delay: float) -> tuple[Array, Array]:
-        """Means (k, nu) over steps of what is late by a delay [s], and derivatives by the delay."""
+        """Means (k, nu) of the delayed torques over steps, and derivatives by the delay [s]."""
         if delay == 0.0:
             before = self._tau[np.maximum(steps - 1, 0)]
             return self._tau[steps], (before - self._tau[steps]) / self._timestep
@@ -80,24 +80,24 @@ class Source:
         return ends[1] - ends[0], slopes
 
     def _until(self, at: Array) -> Array:
-        """The sum until a place among the samples; before the first one that is held."""
+        """The integral from the first sample to a position; before it, the first torque is held."""
         whole = np.clip(np.floor(at).astype(int), 0, len(self._tau) - 1)
         return np.asarray(self._sum[whole] + (at - whole)[:, None] * self._tau[whole])
 
     def _held(self, at: Array) -> Array:
-        # What begins just there is not held yet.
+        # A torque that begins at this position is not yet held.
         return self._tau[np.clip(np.ceil(at).astype(int) - 1, 0, len(self._tau) - 1)]
 
 
 def windows_of(robot: Mechanism, logs: Sequence[Log], seconds: float) -> Windows:
-    """Logs in windows of about so many seconds.
+    """Logs cut into windows of about a given length [s].
 
     Raises
     ------
     LogError
         For logs of another robot, of different timesteps, or too short for a step.
     OptionError
-        For measured values that are not finite, or a length that is none.
+        For measured values that are not finite, or an invalid length.
     """
     info = LogInfo.of(robot, 1.0)
     timestep = logs[0].timestep
@@ -121,7 +121,7 @@ def windows_of(robot: Mechanism, logs: Sequence[Log], seconds: float) -> Windows
     if wanted < 1:
         raise OptionError(f"window must be a step at least, {timestep:g} s, not {seconds!r}")
     steps = min(wanted, *(len(log) - 1 for log in logs))
-    # As near to each other in length as can be, so that little is left.
+    # Equal windows, as near as possible to the length, so that few samples are left over.
     shortest = min((len(log) - 1) // max(1, round((len(log) - 1) / steps)) for log in logs)
     places = [(i, k) for i, log in enumerate(logs) for k in range(0, len(log) - shortest, shortest)]
     knots = np.arange(shortest + 1)
@@ -137,7 +137,7 @@ def windows_of(robot: Mechanism, logs: Sequence[Log], seconds: float) -> Windows
 
 
 class Model:
-    """Simulations of all windows, side by side.
+    """Simulations of all windows in one batch.
 
     Parameters
     ----------
@@ -161,13 +161,13 @@ class Model:
         self.run: TapedRollout
 
     def starts(self, changes: Array) -> tuple[Array, Array]:
-        """Starts (n, nq), (n, nv), of changes (n, 2 nv) of those that were measured."""
+        """Starts (n, nq), (n, nv): the measured ones with changes (n, 2 nv)."""
         nv, windows = self._batch.robot.nv, self.windows
         q = self._dynamics.integrate(windows.q[:, 0], changes[:, :nv])
         return np.asarray(q), windows.v[:, 0] + changes[:, nv:]
 
     def errors(self, x: Array, changes: Array) -> tuple[Meaning, Array | None]:
-        """How far simulations are from the windows (n, steps + 1, 2 nv); None if one stops."""
+        """Differences of simulations from windows (n, steps + 1, 2 nv); None if a step fails."""
         meaning = self.unknowns.mean(x)
         windows, batch = self.windows, self._batch
         steps = windows.q.shape[1] - 1
@@ -185,9 +185,9 @@ class Model:
         return meaning, np.concatenate((np.reshape(away, shape), run.v - windows.v), axis=2)
 
     def slopes(self, meaning: Meaning) -> tuple[Array, tuple[str, ...]]:
-        """Derivatives (n, steps + 1, 2 nv, 2 nv + k) of the last errors, by starts and numbers.
+        """Derivatives (n, steps + 1, 2 nv, 2 nv + k) of the last errors by starts and unknowns.
 
-        Also what there is to say about them.
+        The second result are notes on rollouts that are not smooth.
         """
         names = self.unknowns.of_robot(meaning)
         gains = [name.split(":", 1) for name in meaning.names if name.split(":")[0] in GAINS]
@@ -201,7 +201,7 @@ class Model:
         base = 2 * self._batch.robot.nv
         order = (*names, *(":".join(pair) for pair in gains), *(["delay"] if late else []))
         columns = [base + order.index(name) for name in meaning.names]
-        # Those of all joints are factors of what there is, which has changed by as much.
+        # Parameters of all joints are factors of the robot's values, which have changed.
         factors = [
             1.0 if ":" in name or name == "delay" else 1.0 / value
             for name, value in zip(meaning.names, meaning.values, strict=True)
@@ -210,7 +210,7 @@ class Model:
         return np.concatenate((found.knots[..., :base], by), axis=3), found.notes
 
     def _controllers(self, meaning: Meaning) -> Any:
-        """Of each window: targets that are functions of time begin where its log does."""
+        """Controllers of the windows; moving targets begin at a window's time in its log."""
         pd = meaning.controller
         if pd is None or not pd.moves:
             return pd
@@ -222,7 +222,7 @@ class Model:
 
 
 def _later(pd: Any, time: float) -> Any:
-    """A PD whose targets begin later by so much."""
+    """A PD whose moving targets are shifted by a time [s]."""
     other = PD.with_gains(pd.gains)
     for name in ("motion", "velocity_motion"):
         motion = getattr(pd, name)

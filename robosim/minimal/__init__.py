@@ -11,7 +11,7 @@ __all__ = ["MinimalSimulation"]
 
 
 def __getattr__(name: str) -> Any:
-    # On first use, so that importing a part of it does not wait for numba.
+    # Imported on first use, so that an import of a submodule does not import numba.
     if name in __all__:
         from robosim.minimal import simulation
 

@@ -1,6 +1,6 @@
-"""What Python calls of the kernels in joint coordinates, compiled for one kind of robot and scheme.
+"""The kernels in joint coordinates that Python calls, compiled for a kind of robot and scheme.
 
-There are two kinds, the scheme on the group and Galerkin's, and each with constraints or without.
+The two schemes are that on the group and Galerkin's, each with constraints or without.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ Call = Callable[..., Any]
 
 
 class Calls(NamedTuple):
-    """Entries, each of the address of a `Minimal` first."""
+    """Compiled entries; the first argument of each is the address of a `Minimal`."""
 
-    run: Call  # (run's address, done (1,), end): from done to the step that failed, or end
+    run: Call  # (address of the run, done (1,), end): steps from done on, to end or a failed step
     start: Call  # (): momenta at a state that has been set; 0, or 1 + a segment, or -1
-    settle: Call  # (): the knot of a state with momenta; 0, or a status
+    settle: Call  # (): values at the knot of a state with momenta; 0, or a status
     energy: Call  # ()
     momentum: Call  # (out (6,))
     bodies: Call  # (x, R, v, omega)
     residual: Call  # (): at work.x
-    direction: Call  # (): Newton's or RIQN's, after `residual`; 0, or 1 + a segment
+    direction: Call  # (): by Newton's method or RIQN, after `residual`; 0, or 1 + a segment
     guess: Call  # (): work.x
-    solve: Call  # (gains, infos (1,)): a step from q and v with factors at its solution; a status
+    solve: Call  # (gains, infos (1,)): a step from q and v, with its factors; a status
 
 
 _CALLS: dict[tuple[int, int], Calls] = {}

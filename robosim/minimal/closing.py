@@ -1,4 +1,4 @@
-"""Starts that close loops and couplings."""
+"""Starts at which loops and couplings are closed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from robosim.validation import Array
 
 
 class Closer:
-    """Moves starts onto loops and couplings, as a `Simulation` does; leaves those of trees alone.
+    """Moves starts onto loops and couplings, as `Simulation` does; starts of trees are unchanged.
 
     Parameters
     ----------
@@ -28,12 +28,12 @@ class Closer:
         self._simulation: Simulation | None = None
 
     def close(self, q: Array, v: Array, hold: Sequence[str]) -> tuple[Array, Array]:
-        """Coordinates (nq,) and velocities (nv,) that are closed, near those that are given.
+        """Coordinates (nq,) and velocities (nv,) that satisfy the constraints, near the given ones.
 
         Raises
         ------
         StateError
-            Where there are none.
+            If there are none.
         """
         if not self._constrained:
             return q, v
@@ -44,7 +44,7 @@ class Closer:
 
 
 def unresisting(robot: Mechanism) -> Mechanism:
-    """A robot without what a simulation in joint coordinates leaves out."""
+    """A robot without the elements that a simulation in joint coordinates ignores."""
     joints = tuple(
         replace(joint, lower=None, upper=None, cone=np.inf, largest_turn=np.inf, friction=0.0)
         for joint in robot.joints

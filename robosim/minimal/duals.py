@@ -1,4 +1,4 @@
-"""Steps in joint coordinates with derivatives beside every number."""
+"""Steps in joint coordinates with derivatives of every number."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from robosim.validation import Array
 
 
 class MinimalDuals(NamedTuple):
-    """What a step with derivatives works on; but for the last ones see `Minimal` and `DualParts`.
+    """Memory of a step with derivatives; for the common fields see `Minimal` and `DualParts`.
 
-    Of the eliminations only the right-hand sides have derivatives: their factors are those of the
+    In the eliminations only the right-hand sides have derivatives. The factors are those of the
     step in plain numbers.
     """
 
@@ -37,19 +37,19 @@ class MinimalDuals(NamedTuple):
     slopes: Array
     gains: NDArray[np.void]
     pd: NDArray[np.void]
-    solution: Array  # (s + 1, n) coordinates at the control points of the step in plain numbers
-    velocities: Array  # (nv,) at its end
+    solution: Array  # (s + 1, n) coordinates at the control points of the plain step
+    velocities: Array  # (nv,) velocities at its end
 
 
 class MinimalDualStep:
-    """A step from a start at q and v, along some directions of these and of torques.
+    """A step from a start at q and v, with derivatives along directions of q, v and torques.
 
     Parameters
     ----------
     parts : Minimal
-        Where the same step has been taken, by `Calls.solve`.
+        The parts in which `Calls.solve` has taken the same step.
     directions : int
-    gains : GAINS of a PD that acts
+    gains : GAINS of an active PD
     """
 
     def __init__(self, parts: Minimal, directions: int, gains: NDArray[np.void]) -> None:
@@ -89,7 +89,7 @@ class MinimalDualStep:
 
 
 def _sides(of: Elimination) -> Elimination:
-    """The same factors, with right-hand sides that have derivatives."""
+    """An elimination with the same factors, and with right-hand sides that have derivatives."""
     return of._replace(r=widened(of.r), l=widened(of.l), z=widened(of.z), dx=widened(of.dx))
 
 

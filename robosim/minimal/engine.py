@@ -1,4 +1,4 @@
-"""What takes the steps of one simulation in joint coordinates."""
+"""The engine that takes the steps of one simulation in joint coordinates."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ class Engine:
     ----------
     robot : Mechanism
     model_of : function
-        From a mechanism that differs from the robot in its numbers alone, or from this, to a Tree.
+        The Tree of a mechanism: of the robot, or one that differs from it in numbers only.
     options : Options
 
     Attributes
     ----------
     parts : Minimal
-        What kernels work on.
+        The data that kernels work on.
     single : Handle
         A run of one step.
     counters : Counters
@@ -58,7 +58,7 @@ class Engine:
         self.robot, self.model_of = robot, model_of
         self.counters = Counters()
         parts = make_minimal(model_of(robot), robot.nq, len(robot.bodies), options)
-        # Runs hand over forces on the coordinates of joints that close loops, too, which are zero.
+        # Runs also pass forces on the coordinates of joints that close loops; these are zero.
         loads = parts.loads._replace(tau=np.zeros(robot.v_offsets[-1]))
         self._begin(parts._replace(loads=loads))
 
@@ -70,7 +70,7 @@ class Engine:
         self.is_busy = self._stepping.locked
 
     def copied(self) -> Engine:
-        """An engine in the same state, to the last bit."""
+        """An engine in the same state, bit for bit."""
         self.refuse_if_busy()
         other = object.__new__(Engine)
         other.__dict__.update(self.__dict__)
@@ -81,19 +81,19 @@ class Engine:
         return other
 
     def restore(self, other: Engine) -> None:
-        """Go to the state of another engine of the same robot and options."""
+        """Copy the state of another engine with the same robot and options."""
         theirs, mine = other.parts, self.parts
         assign_all((theirs.state, theirs.loads, theirs.work), (mine.state, mine.loads, mine.work))
         self.counters.assign(other.counters.copied(np.zeros(0)))
 
     @property
     def calls(self) -> Calls:
-        """Compiled entries, for the address of `parts`."""
+        """Compiled entries for the address of `parts`."""
         return calls_of(self._handle.kind, self.single.kind)
 
     @property
     def address(self) -> int:
-        """Of `parts`, for entries."""
+        """Address of `parts`, for compiled entries."""
         return self._handle.address
 
     @property
@@ -118,7 +118,7 @@ class Engine:
 
     @property
     def loads(self) -> Loads:
-        """What acts over the next steps."""
+        """Loads over the next steps."""
         return self.parts.loads
 
     def states(self) -> NDArray[np.void]:
@@ -143,14 +143,14 @@ class Engine:
             raise StateError(BUSY)
 
     def start(self, q: Array, v: Array, time: float) -> None:
-        """Begin at coordinates (nq,) and velocities (nv,).
+        """Start at coordinates (nq,) and velocities (nv,).
 
         Raises
         ------
         ModelError
-            Where a coordinate moves nothing that has inertia; everything stays as it was.
+            If a coordinate moves no inertia; the state is then unchanged.
         StateError
-            Where constraints leave no velocities.
+            If velocities cannot be projected onto the constraints.
         """
         state = self.parts.state
         before = copied(state)
@@ -177,7 +177,7 @@ class Engine:
         try:
             self.calls.run(self.address, run.address, done, end)
         finally:
-            # An interrupt is raised when compiled code returns, with the steps done.
+            # An interrupt is raised when compiled code returns, with the steps that were done.
             reached = int(done[0])
             counters.steps += reached - begin
             if reached > begin:
@@ -195,7 +195,7 @@ class Engine:
         rows, held = self.parts.model.constraints, self.parts.work.multipliers
         if rows is None or held is None:
             return 0.0
-        # Rows of turns are sines of the whole angle.
+        # Rows of rotations are sines of the whole angle.
         return float(np.max(np.abs(held.open_by) * np.where(rows["kind"] == TURN, 0.5, 1.0)))
 
     def _hint(self, status: int) -> str:
@@ -204,7 +204,7 @@ class Engine:
         return SLOPES if self.parts.options.method == RIQN else ""
 
     def failure(self, info: np.void) -> Exception:
-        """What a step that was not solved is told by."""
+        """The error to raise for a step that was not solved."""
         tau = self.parts.loads.tau
         for k in np.flatnonzero(~np.isfinite(tau)):
             return ControllerError(

@@ -1,8 +1,9 @@
-"""Derivatives of steps in joint coordinates: by the step's own equations in numbers that have them.
+"""Derivatives of steps in joint coordinates, by forward differentiation of the step's equations.
 
-The step is solved in plain numbers, and then followed along seven directions at a time, with the
-factors of its solution. So the derivatives of a chain of n links take O(n^2), as in [Fan2018,
-Algorithms 2 and 3], for all integrators alike. See `robosim.simulation.linearizer`.
+The step is solved in plain numbers. Then its equations are evaluated in dual numbers, in seven
+directions at a time, with the factors of its solution. So the derivatives of a chain of n links
+take O(n^2), as in [Fan2018, Algorithms 2 and 3], for all integrators. See
+`robosim.simulation.linearizer`.
 """
 
 from __future__ import annotations
@@ -31,13 +32,13 @@ if not PLAIN:
     from robosim.minimal.duals import MinimalDualStep
     from robosim.runtime.duals import assign_numbers
 
-NOT_THERE = ("friction", "dry_friction")  # kinds of parameters of contacts and dry friction
+NOT_THERE = ("friction", "dry_friction")  # kinds of parameters that are not part of the equations
 
 
 def check_derivatives(
     robot: Mechanism, contact_speed: float | None, parameters: tuple[str, ...]
 ) -> None:
-    """Refuse what joint coordinates have no derivatives of; see `MinimalSimulation.linearizer`."""
+    """Raise errors for derivatives that are not available; see `MinimalSimulation.linearizer`."""
     held = [f"joint '{joint.name}'" for joint in robot.loop_joints]
     held += [f"joint '{coupling.joint}'" for coupling in robot.couplings]
     if held:
@@ -65,9 +66,9 @@ class MinimalLinearizer(Linearizer):
     Parameters
     ----------
     engine : Engine
-        Stays as it is.
+        Not changed.
     held : Held
-        Beside it.
+        The inputs that the simulation holds.
     parameters : tuple of str
     pd : bool
         Whether a PD acts.
@@ -87,7 +88,7 @@ class MinimalLinearizer(Linearizer):
         self._other = MinimalDualStep(parts, DIRECTIONS, self._gains) if parameters else None
 
     def _solve(self, sim: Any, full: Array, controller: PD | None) -> tuple[Array, Array]:
-        """Take the step in plain numbers, which leaves the factors; q and v that it begins with."""
+        """Take the step in plain numbers, with its factors; returns the q and v before the step."""
         twin, q, v = self._twin, sim.q, sim.v
         state, loads = twin.parts.state, twin.parts.loads
         state.q[:], state.v[:] = q, v
@@ -102,7 +103,7 @@ class MinimalLinearizer(Linearizer):
         return q, v
 
     def _take(self, step: MinimalDualStep) -> None:
-        """Take a step from where its parts begin."""
+        """Take a step from the start that is set in its parts."""
         assign_numbers(self._twin.parts.loads, step.parts.loads)
         if step.take() != CONVERGED:
             info = self._info[0]
@@ -116,7 +117,7 @@ class MinimalLinearizer(Linearizer):
             )
 
     def repeat(self) -> bool:
-        """The compiled part of the last linearization once more; whether it was solved."""
+        """Repeat the compiled part of the last linearization; returns whether it succeeded."""
         return self._step.take() == CONVERGED
 
     def at(self, sim: Any, torques: ArrayLike | None, controller: PD | None) -> Linearization:
@@ -152,11 +153,11 @@ class MinimalLinearizer(Linearizer):
             self._by_parameters(changes),
             tuple(robot.actuated_names),
             self.parameters,
-            tuple,  # no contacts, as nothing touches
+            tuple,  # there are no contacts
         )
 
     def _by_parameters(self, changes: Callable[[MinimalDualStep], Array]) -> Array:
-        """(2 nv, np) by the parameters, as many at a time as there are directions."""
+        """Derivatives (2 nv, np) by the parameters, several directions at a time."""
         P = np.zeros((2 * self.robot.nv, len(self.parameters)))
         for begin in range(0, len(self.parameters), DIRECTIONS):
             assert self._other is not None

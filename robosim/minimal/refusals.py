@@ -1,4 +1,4 @@
-"""What integrators in joint coordinates do not take, refused by name before anything runs."""
+"""Elements that integrators in joint coordinates do not support, refused by name in advance."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ INSTEAD = "use robosim.Simulation, which has it"
 
 
 def check_robot(robot: Mechanism, ignore: Collection[str]) -> None:
-    """Refuse what the equations do not have; contacts, limits and dry friction unless ignored.
+    """Refuse unsupported elements; contacts, limits and dry friction unless ignored.
 
     Raises
     ------
     OptionError
         For names that are not in IGNORABLE.
     ModelError
-        With the element that is not taken.
+        For an element that is not supported, with its name.
     """
     if isinstance(ignore, str) or not set(ignore) <= set(IGNORABLE):
         raise OptionError(f"ignore takes names among {', '.join(IGNORABLE)}, not {ignore!r}")
@@ -49,7 +49,7 @@ def check_robot(robot: Mechanism, ignore: Collection[str]) -> None:
 
 
 def check_inertias(robot: Mechanism) -> None:
-    """Refuse bodies with inertias that no body can have, and links that move nothing."""
+    """Refuse bodies with impossible inertias, and massless links at the ends of moving joints."""
     for body in unturnable(robot):
         raise ModelError(
             "inertia must be positive definite to be simulated; its principal moments are "
@@ -66,7 +66,7 @@ def check_inertias(robot: Mechanism) -> None:
 
 
 def resisting(robot: Mechanism) -> Iterator[tuple[str, str, str]]:
-    """What acts by inequalities: (element, what of it, name in IGNORABLE)."""
+    """Elements that act by inequalities: (element, description, name in IGNORABLE)."""
     rigid = robot.rigid_groups
     for contact in robot.contacts:
         if rigid[contact.body] is not None:
@@ -88,12 +88,12 @@ def resisting(robot: Mechanism) -> Iterator[tuple[str, str, str]]:
 
 
 def check_integrator(robot: Mechanism, integrator: str, order: int) -> None:
-    """Refuse loops and couplings where the integrator has no multipliers; and rotors of rotations.
+    """Refuse loops and couplings unless the integrator has multipliers, and rotors of rotations.
 
     Raises
     ------
     ModelError
-        With the first of them.
+        For the first such element.
     """
     for joint in robot.tree_joints:
         free = slice(joint.numbers, None) if joint.has_quaternion else slice(0, 0)
@@ -115,7 +115,7 @@ def check_integrator(robot: Mechanism, integrator: str, order: int) -> None:
 
 
 def _closing(robot: Mechanism) -> Iterator[tuple[str, str]]:
-    """What makes coordinates depend on each other."""
+    """Elements that constrain coordinates: (element, description)."""
     for joint in robot.loop_joints:
         yield f"joint '{joint.name}'", "closes a loop"
     for coupling in robot.couplings:
@@ -123,7 +123,7 @@ def _closing(robot: Mechanism) -> Iterator[tuple[str, str]]:
 
 
 def loop_extras(robot: Mechanism) -> Iterator[tuple[str, str]]:
-    """What is not taken of joints that close loops: (element, what of it)."""
+    """Unsupported properties of joints that close loops: (element, description)."""
     loops = {joint.name for joint in robot.loop_joints}
     for joint in robot.loop_joints:
         what = "closes a loop and "
@@ -142,7 +142,7 @@ def loop_extras(robot: Mechanism) -> Iterator[tuple[str, str]]:
 
 
 def _led_or_tied(robot: Mechanism) -> Iterator[tuple[str, str]]:
-    """What acts along motions or between points, or by laws of its length."""
+    """Elements that follow motions, act between points, or have implicit laws of length."""
     for joint in robot.joints:
         if joint.motion is not None:
             yield f"joint '{joint.name}'", "is driven along a motion"

@@ -41,7 +41,7 @@ GUESSES = {
     "euler": EULER,
     "acceleration": ACCELERATION,
 }
-HIGHEST = 12  # order that is offered
+HIGHEST = 12  # largest supported order
 
 
 class MinimalSimulation(Contactless):
@@ -144,7 +144,7 @@ class MinimalSimulation(Contactless):
             GUESSES[guess],
         )
         model_of = partial(compile_tree, gravity=weight, drags=drags, stages=stages)
-        # What another one has to share for this one to go on from its state.
+        # Options that another simulation must share so that its state can be restored here.
         numbers = {name: value.tobytes() for name, value in drags.items()}
         self._asked_for = options, order, weight.tobytes(), numbers
         engine = Engine(robot, model_of, options)
@@ -152,7 +152,7 @@ class MinimalSimulation(Contactless):
         self.set_state()
 
     def _own(self, engine: Engine, held: Held) -> None:
-        """Make what belongs to this simulation alone."""
+        """Make the objects that belong to this simulation alone."""
         super()._own(engine, held)
         self._closer = Closer(self.robot, engine.timestep, self.gravity)
 
@@ -224,7 +224,7 @@ class MinimalSimulation(Contactless):
     def linearizer(
         self, contact_speed: float | None, parameters: tuple[str, ...], pd: bool
     ) -> MinimalLinearizer:
-        """What `robosim.linearize` takes derivatives by, for all simulations that are like it.
+        """Memory for derivatives by `robosim.linearize`, for all simulations of the same kind.
 
         Raises
         ------
@@ -241,7 +241,7 @@ class MinimalSimulation(Contactless):
 
 
 def drags_of(robot: Mechanism, drag: Mapping[str, ArrayLike]) -> dict[str, Array]:
-    """Drags by names of bodies, checked; those that are not given are the bodies' own."""
+    """Checked drags by names of bodies; for other bodies the drags of the robot."""
     found = {body.name: np.asarray(body.drag) for body in robot.bodies if body.drag is not None}
     for name, value in drag.items():
         array = finite(value, (6, 6))

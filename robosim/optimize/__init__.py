@@ -38,7 +38,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # On first use, as these take casadi.
+    # Imported on first use, because these import casadi.
     if name in _LAZY:
         return getattr(import_module(_LAZY[name]), name)
     raise AttributeError(f"module 'robosim.optimize' has no attribute '{name}'")

@@ -1,4 +1,4 @@
-"""The backward pass of iLQR: quadratic value functions, from the end to the beginning."""
+"""The backward pass of iLQR: quadratic value functions, computed from the end to the beginning."""
 
 from __future__ import annotations
 

@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 from robosim.validation import Array
 
 ITERATIONS = 100
-ENOUGH = 1e-10  # of the slope that was there to begin with
-SUFFICIENT = 0.1  # of the decrease that the slope promises
+ENOUGH = 1e-10  # of the largest initial gradient
+SUFFICIENT = 0.1  # of the decrease predicted by the gradient
 
 
 def least_in_box(H: Array, g: Array, lower: Array, upper: Array) -> tuple[Array, NDArray[np.bool_]]:
-    """Minimize ``x^T H x / 2 + g^T x`` between bounds: x (n,), and which entries are free.
+    """Minimize ``x^T H x / 2 + g^T x`` within bounds: x (n,), and which entries are not at bounds.
 
     Parameters
     ----------

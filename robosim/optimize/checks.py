@@ -1,4 +1,4 @@
-"""Checks of arguments of optimisations."""
+"""Checks of the arguments of optimisations."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def weight(name: str, value: Any, n: int, *, positive: bool = False) -> Array:
 
 
 def numbers(name: str, value: Any, *shapes: tuple[int, ...]) -> Array:
-    """Finite numbers of one of some shapes, or an OptionError."""
+    """Finite numbers of one of the given shapes, or an OptionError."""
     try:
         array = np.array(value, dtype=float)
     except (TypeError, ValueError):

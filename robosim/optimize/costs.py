@@ -132,7 +132,7 @@ class QuadraticCost:
         )
 
     def _away(self, q: Array, v: Array) -> Array:
-        """dx (m, n + 1, 2 nv)."""
+        """Deviations dx (m, n + 1, 2 nv) from the targets."""
         goals = _at_knots("q", self.q, q)
         turned = self._dynamics.difference(
             np.broadcast_to(goals, q.shape).reshape(-1, q.shape[2]), q.reshape(-1, q.shape[2])
@@ -160,7 +160,7 @@ def _at_knots(name: str, targets: Array, of: Array) -> Array:
 
 
 def _slope(turn: Array) -> Array:
-    """(3, 3): rates of a rotation vector by angular velocity in the child's axes."""
+    """(3, 3): maps angular velocity in the child's axes to rates of a rotation vector."""
     angle, across = float(np.linalg.norm(turn)), se3.cross_matrix(turn)
     if angle < 1e-4:
         return np.asarray(np.eye(3) + 0.5 * across + across @ across / 12)

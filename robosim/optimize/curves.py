@@ -11,7 +11,7 @@ from robosim.validation import Array
 
 
 class Curve:
-    """Coordinates through control points, as the integrator has them.
+    """Coordinates between control points, by the polynomials of the integrator.
 
     Parameters
     ----------
@@ -19,7 +19,7 @@ class Curve:
     t : (n + 1,) [s], of knots
     times, points : (s n + 1,) and (s n + 1, nq), of control points
     v : (n + 1, nv) or None
-        Velocities at knots that curves take on, too: for motions that no impact bends.
+        Velocities at knots, which the curve then also has; for motions without impacts.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class Curve:
                 self._turns.append((v_at + joint.numbers, q + joint.numbers))
 
     def at(self, times: Array) -> tuple[Array, Array]:
-        """q (m, nq) and v (m, nv) at times within its own."""
+        """q (m, nq) and v (m, nv) at times within the trajectory."""
         found: list[tuple[Array, Array]] = []
         steps = np.clip(np.searchsorted(self.t, times, side="right") - 1, 0, len(self.t) - 2)
         known, k_known = np.zeros((0, 0)), -1
@@ -48,7 +48,7 @@ class Curve:
         return np.array(q), np.array(v)
 
     def _factors(self, k: int) -> Array:
-        """Factors (degree + 1, nv) of powers of the time over the step."""
+        """Coefficients (degree + 1, nv) of powers of the time since the beginning of step k."""
         s, nv = self._stages, self.robot.nv
         dt = self.t[k + 1] - self.t[k]
         c = (self.times[s * k : s * k + s + 1] - self.t[k]) / dt

@@ -1,4 +1,4 @@
-"""Derivatives of all steps of a trajectory."""
+"""Derivatives of all time steps of a trajectory."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from robosim.simulation.linearization import SMOOTHER, linearize, linearize_each
 from robosim.simulation.linearizer import Linearization
 from robosim.validation import Array
 
-MOST = 64  # states of a batch at once, which have memory of their own
+MOST = 64  # states of a batch, each of which has memory for derivatives
 
 
 class Steps(NamedTuple):
-    """n steps to first order, as `Linearization` has one: where they lead, and A and B."""
+    """Results and derivatives of n steps: final states, and A and B as in `Linearization`."""
 
     q: Array
     v: Array
@@ -26,13 +26,13 @@ class Steps(NamedTuple):
 
 
 class Along:
-    """Memory for the derivatives of trajectories, whose steps take one call for dozens of them.
+    """Memory for the derivatives of trajectories; a call differentiates dozens of steps at once.
 
     Parameters
     ----------
-    sim : Simulation, or what `linearize` takes one by one
+    sim : Simulation, or another one that `linearize` supports, step by step
     steps : int
-        Of the longest trajectory.
+        Number of steps of the longest trajectory.
     """
 
     def __init__(self, sim: Any, steps: int) -> None:
@@ -45,9 +45,10 @@ class Along:
     def __call__(
         self, q: Array, v: Array, tau: Array, begin: float, contact_speed: float | None
     ) -> Steps:
-        """Of steps that begin at (n, nq), (n, nv), with torques (n, nu); `begin` is in s.
+        """Derivatives of steps from states (n, nq), (n, nv) at `begin` [s], with torques (n, nu).
 
-        A state without derivatives of its own has those of contacts that are `SMOOTHER`.
+        If derivatives of a step cannot be computed, those with contacts smoother by the factor
+        `SMOOTHER` are used.
         """
         times = begin + self._sim.timestep * np.arange(len(q))
         found: list[Steps] = []
@@ -58,7 +59,7 @@ class Along:
             return _joined(found)
         batch = self._batch
         for first in range(0, len(q), len(batch)):
-            # The last of them once more, where there are fewer than the batch has.
+            # The last batch is filled up with copies of the last state.
             rows = np.minimum(first + np.arange(len(batch)), len(q) - 1)
             for i, k in enumerate(rows):
                 batch.set_state(q[k], v[k], float(times[k]), index=i)
@@ -76,7 +77,7 @@ class Along:
 def _smoother(
     sim: Simulation, tau: Array, contact_speed: float | None, error: ConvergenceError
 ) -> Steps:
-    """Where a step leads whose derivatives are not found, with those of smoother contacts."""
+    """The result of a step whose derivatives failed, with derivatives of smoother contacts."""
     speed = sim.options["contact_speed"] if contact_speed is None else contact_speed
     try:
         smooth = linearize(sim, tau, contact_speed=SMOOTHER * speed)
@@ -98,5 +99,5 @@ def _joined(found: list[Steps]) -> Steps:
 def along(
     sim: Any, q: Array, v: Array, tau: Array, begin: float, contact_speed: float | None
 ) -> Steps:
-    """Once; see `Along`."""
+    """Derivatives along a trajectory, with temporary memory; see `Along`."""
     return Along(sim, len(q))(q, v, tau, begin, contact_speed)

@@ -17,7 +17,7 @@ from robosim.validation import Array, read_only
 if TYPE_CHECKING:
     from robosim.simulation.formulation import Formulation
 
-LATE = 1e-6  # of a timestep, by which the time of a knot may be rounded
+LATE = 1e-6  # of a time step, by which rounding may make the time of a knot early
 
 
 class Feedback(Compiled):
@@ -128,12 +128,12 @@ class Feedback(Compiled):
 
     @property
     def address(self) -> int:  # type: ignore[override]
-        """Of the compiled function in memory, as long as this object is there."""
+        """Address of the compiled function, valid as long as this object exists."""
         return self._compiled.address
 
 
 def turns_of(robot: Mechanism) -> list[tuple[int, int]]:
-    """Where free rotations begin in v and in q."""
+    """First indices of each free rotation in v and in q."""
     found = []
     for joint, at, v in zip(robot.tree_joints, robot.q_offsets, robot.v_offsets, strict=False):
         if joint.has_quaternion:
@@ -142,7 +142,7 @@ def turns_of(robot: Mechanism) -> list[tuple[int, int]]:
 
 
 def _law(feedback: Feedback) -> Any:
-    """A function (t, q, v, tau) for numba, in which the arrays of the law are constants."""
+    """A function (t, q, v, tau) for numba, with the arrays of the law as constants."""
     from numba import njit
 
     robot = feedback.robot

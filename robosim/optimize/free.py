@@ -1,8 +1,8 @@
-"""The coordinates that loops, couplings and motions leave free, to first order about a state.
+"""Independent coordinates with loops, couplings and motions, to first order about a state.
 
-With the rows ``J(q) dq = 0`` and ``J dv = -(d(J v)/dq) dq`` a deviation of a state has the free
-coordinates ``z = (N^T dq, N^T dv)``, where the columns of N are an orthonormal basis of what J
-leaves free.
+With the rows ``J(q) dq = 0`` and ``J dv = -(d(J v)/dq) dq``, a deviation of a state has the
+independent coordinates ``z = (N^T dq, N^T dv)``. The columns of N are an orthonormal basis of the
+null space of J.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from robosim.simulation.lengths import Lengths
 from robosim.simulation.recursion import Recursion
 from robosim.validation import Array
 
-STEP = 1e-6  # [rad or m], of differences of Jacobians
+STEP = 1e-6  # [rad or m], of finite differences of Jacobians
 
 
 class Free(NamedTuple):
-    """Free coordinates about one state.
+    """Independent coordinates about one state.
 
     Attributes
     ----------
     lift : (2 nv, 2 nf)
-        From free coordinates to deviations that satisfy all constraints to first order.
+        Map from z to deviations that satisfy all constraints to first order.
     take : (2 nf, 2 nv)
-        Back from these.
+        Map from these deviations to z.
     """
 
     lift: Array
@@ -42,12 +42,12 @@ class Free(NamedTuple):
 
 
 class FreeCoordinates:
-    """Free coordinates of a robot about one state after the other.
+    """Independent coordinates of a robot about several states.
 
     Attributes
     ----------
     all : bool
-        Whether all coordinates of the tree are free, so that nothing is to be done.
+        Whether all coordinates of the tree are independent.
     """
 
     def __init__(self, robot: Mechanism) -> None:
@@ -56,12 +56,12 @@ class FreeCoordinates:
         self.all = not self._constraints.elements
 
     def at(self, q: Array, v: Array) -> Free:
-        """About a state that is closed.
+        """The coordinates about a state in which loops are closed.
 
         Raises
         ------
         StateError
-            For a state that is not closed.
+            If loops are not closed.
         """
         rows = self._constraints.rows(q, v, None)
         refuse_open(self._constraints, rows)
@@ -79,12 +79,12 @@ class FreeCoordinates:
         return Free(lift, take)
 
     def along(self, q: Array, v: Array) -> list[Free]:
-        """About states (n, nq), (n, nv).
+        """The coordinates about each of the states (n, nq), (n, nv).
 
         Raises
         ------
         StateError
-            If constraints leave more free at some states than at others, as singular ones do.
+            If the number of independent coordinates varies, as at singular states.
         """
         found = [self.at(*state) for state in zip(q, v, strict=True)]
         counts = [one.lift.shape[1] // 2 for one in found]
@@ -97,13 +97,13 @@ class FreeCoordinates:
         return found
 
     def _rates(self, q: Array, along: Array, v: Array) -> Array:
-        """J v of all rows, a little further along."""
+        """J v of all rows, at coordinates displaced by `along`."""
         moved = self._dynamics.integrate(q, along)
         return np.asarray(self._constraints.rows(moved, v, None).jacobian @ v)
 
 
 def reduced(lin: Steps, free: Sequence[Free]) -> tuple[Array, Array]:
-    """A (n, 2 nf, 2 nf) and B (n, 2 nf, nu) of n steps by free coordinates at n + 1 knots."""
+    """A (n, 2 nf, 2 nf) and B (n, 2 nf, nu) of n steps in the coordinates at n + 1 knots."""
     begins, ends = free[:-1], free[1:]
     A = [end.take @ A @ begin.lift for A, begin, end in zip(lin.A, begins, ends, strict=True)]
     return np.array(A), np.array([end.take @ B for B, end in zip(lin.B, ends, strict=True)])

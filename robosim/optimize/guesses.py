@@ -14,7 +14,7 @@ from robosim.validation import Array
 
 
 class Guess(NamedTuple):
-    """States at some times: (n, nq), (n, nv), (n, nu)."""
+    """States and torques at some times: (n, nq), (n, nv), (n, nu)."""
 
     q: Array
     v: Array
@@ -22,7 +22,7 @@ class Guess(NamedTuple):
 
 
 def turns_at(robot: Mechanism) -> list[int]:
-    """The first number of each quaternion in q."""
+    """Index in q of the first number of each quaternion."""
     return [
         robot.q_offsets[j] + joint.numbers
         for j, joint in enumerate(robot.tree_joints)
@@ -31,7 +31,7 @@ def turns_at(robot: Mechanism) -> list[int]:
 
 
 def between(robot: Mechanism, a: Array, b: Array, part: float) -> Array:
-    """Coordinates a part of the way from a to b, quaternions the shorter way round."""
+    """Interpolated coordinates between a and b; quaternions take the shorter way."""
     q = a + part * (b - a)
     for at in turns_at(robot):
         base, end = (quaternions.normalized(x[at : at + 4]) for x in (a, b))
@@ -57,9 +57,10 @@ def rates_between(robot: Mechanism, a: Array, b: Array, seconds: float) -> Array
 
 
 def sampled(robot: Mechanism, guess: Any, times: Array) -> Guess:
-    """A log, or what has t, q, v and torques, at times from its beginning on.
+    """A log, or an object with t, q, v and torques, sampled at times from its beginning on.
 
-    After its end the last state is repeated. Rows (n, nq) are distributed evenly over the times.
+    After the end of the guess, its last state is repeated. Rows (n, nq) are distributed evenly over
+    the times.
 
     Raises
     ------
@@ -84,7 +85,7 @@ def sampled(robot: Mechanism, guess: Any, times: Array) -> Guess:
     for time in np.clip(times - times[0] + t[0], t[0], t[-1]):
         k = int(np.clip(np.searchsorted(t, time, side="right") - 1, 0, len(t) - 2))
         part = float((time - t[k]) / (t[k + 1] - t[k]))
-        last = min(k + 1, len(u) - 1)  # torques of steps are one less
+        last = min(k + 1, len(u) - 1)  # there is one row of torques less than of states
         pushes = u[min(k, last)] + part * (u[last] - u[min(k, last)])
         found.append(
             (between(robot, q[k], q[k + 1], part), v[k] + part * (v[k + 1] - v[k]), pushes)

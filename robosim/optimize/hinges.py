@@ -1,4 +1,4 @@
-"""Three hinges of a free rotation in numbers: about e1, then e2, then e3 of the child."""
+"""Numerical functions of the three hinges of a free rotation: about e1, e2, e3 of the child."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from robosim.validation import Array
 
 
 def hinge_angles(base: Array, q: Array) -> Array:
-    """Angles (3,) from one quaternion to another; the second one below a quarter of a turn."""
+    """Hinge angles (3,) from one quaternion to another; the second angle within +-pi/2."""
     R = np.asarray(
         quaternions.rotation_matrix(quaternions.multiply(quaternions.conjugate(base), q))
     )
@@ -23,14 +23,14 @@ def hinge_angles(base: Array, q: Array) -> Array:
 
 
 def turned_on(base: Array, x: Array) -> Array:
-    """A quaternion, turned on by three hinges."""
+    """A quaternion rotated by three hinges."""
     for k, angle in enumerate(x):
         base = quaternions.multiply(base, quaternions.from_axis_angle(np.eye(3)[k], float(angle)))
     return np.asarray(quaternions.normalized(base))
 
 
 def spins(x: Array) -> Array:
-    """(3, 3): angular velocity in the child's axes by the rates of the hinges."""
+    """(3, 3): maps rates of the hinges to angular velocity in the child's axes."""
     b, d = x[1], x[2]
     return np.array(
         (

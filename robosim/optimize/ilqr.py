@@ -87,7 +87,7 @@ def ilqr(
     with bar("iterations", iterations * len(speeds), progress) as advance:
         for speed in speeds:
             law = search.solve(law, speed, iterations, advance)
-    at = Rollouts(sim, speeds[-1], LENGTHS[:1]).one(law)  # with the warnings that it deserves
+    at = Rollouts(sim, speeds[-1], LENGTHS[:1]).one(law)  # issues warnings
     t = np.asarray(sim.time + sim.timestep * np.arange(n + 1), dtype=float)
     return Solution(
         robot, search.status, t, at.q, at.v, at.tau, law.K, search.costs[-1],

@@ -1,4 +1,4 @@
-"""Between trajectories and the unknowns of a nonlinear program."""
+"""Conversion between trajectories and the unknowns of a nonlinear program."""
 
 from __future__ import annotations
 
@@ -18,28 +18,29 @@ from robosim.optimize.trajectory import Trajectory
 from robosim.optimize.transcription import Transcription
 from robosim.validation import Array, read_only
 
-OPEN = 1e-3  # [m, sine, or rad], by which loops of a start or an end may be open
-SUNK = 1e-6  # [m], by which a contact may be in the ground there
-CLOSED = 1e-9  # the same, from where a guess needs no more
-CLOSINGS = 20  # corrections of a guess
-FREE = 1e-6  # of the largest pivot, from where a coordinate follows from others
+OPEN = 1e-3  # [m, sine, or rad], violation of loops that is allowed at the start and the end
+SUNK = 1e-6  # [m], penetration that is allowed there
+CLOSED = 1e-9  # violation at which a guess is not corrected further
+CLOSINGS = 20  # corrections of each point of a guess
+FREE = 1e-6  # of the largest pivot; coordinates with smaller pivots are dependent
 
 
 class Layout:
-    """Where numbers of a trajectory are among the unknowns.
+    """The positions of a trajectory's numbers among the unknowns.
 
     Parameters
     ----------
     model : Symbolic
     parts : Transcription
     seconds : float
-    ends : mapping of "start" and "end" to q (nq,) and v (nv,), NaN where these are open
-    vias : knots at which something is asked for
+    ends : mapping of "start" and "end" to q (nq,) and v (nv,), NaN for free values
+    vias : knots with costs or constraints
 
     Attributes
     ----------
     closes : bool
-        Whether the first knot has a choice, so that its loops and gaps are rows.
+        Whether loops and gaps of the first knot are rows: with loops, or if q of the start is not
+        given.
     """
 
     def __init__(
@@ -61,7 +62,7 @@ class Layout:
         self._instant = self._functions()
 
     def _functions(self) -> Function:
-        """Rows of loops and gaps, and forces of contacts, by theta, bases and forces."""
+        """A function of theta, bases and forces: loops, their Jacobian, gaps, contact forces."""
         model, parts = self.model, self.parts
         theta, forces = ca.SX.sym("theta", self.robot.nv), ca.SX.sym("forces", parts.forces)
         bases = [ca.SX.sym("base", 4) for _ in model.turns]
@@ -84,7 +85,7 @@ class Layout:
         return [np.array(part.full()) for part in found]
 
     def begin(self, guess: Any) -> Guess:
-        """States and torques at all control points; knots at the ends as they are given."""
+        """States and torques at all control points, with the given values at both ends."""
         first, last = (
             np.where(np.isnan(self.ends[name][0]), np.array(self.robot.home), self.ends[name][0])
             for name in ("start", "end")
@@ -106,9 +107,9 @@ class Layout:
         return found
 
     def _closed(self, q: Array) -> Array:
-        """Rows (n, nq) with loops closed one after the other, which keeps them on their branch.
+        """Rows (n, nq) with closed loops, each from the previous one, to stay on the same branch.
 
-        What the end gives leads, and all else follows.
+        Coordinates that the end fixes are kept at first, and the others corrected.
         """
         if not self.model.rows:
             return q
@@ -128,7 +129,7 @@ class Layout:
         return q
 
     def given(self, begins: Guess, relaxed: float) -> Array:
-        """Numbers that blocks are given: times, the relaxation, and quaternions of knots."""
+        """Parameters of all blocks: times, the relaxation, and quaternions of knots."""
         rows = []
         for k in self.knots:
             turns = [begins.q[k, at : at + 4] for _, at in self.model.turns]
@@ -139,7 +140,7 @@ class Layout:
         return np.concatenate((knots[0], steps, knots[-1], knots[self.vias].ravel()))
 
     def unknowns(self, begins: Guess, guess: Any) -> Array:
-        """w of a guess."""
+        """The unknowns w of a guess."""
         parts, s = self.parts, self.parts.stages
         forces = self._forces_of(guess)
         found = []
@@ -186,7 +187,7 @@ class Layout:
         Raises
         ------
         OptionError
-            For a start or an end that breaks limits, loops or gaps.
+            For a start or an end that violates limits, loops or gaps.
         """
         parts, robot = self.parts, self.robot
         m = len(parts.rows)
@@ -208,7 +209,7 @@ class Layout:
         lower = np.tile(np.concatenate((least, np.tile(inner[0], repeats))), parts.steps + 1)
         upper = np.tile(np.concatenate((most, np.tile(inner[1], repeats))), parts.steps + 1)
         lower, upper = lower[: parts.unknowns], upper[: parts.unknowns]
-        for at, _ in self.model.turns:  # a quarter of a turn about the hinge in the middle
+        for at, _ in self.model.turns:  # below a quarter of a turn about the second hinge
             for k in range(len(self.knots)):
                 lower[k * parts.stride + at + 1] = -1.4
                 upper[k * parts.stride + at + 1] = 1.4
@@ -218,7 +219,10 @@ class Layout:
         return lower, upper
 
     def _lift(self, upper: Array) -> None:
-        """No forces where a schedule has contacts in the air; the last knot goes with its step."""
+        """Bound forces by zero while scheduled contacts are in the air.
+
+        A knot belongs to the step that it begins, and the last knot to the last step.
+        """
         parts, at = self.parts, len(self.parts.rows)
         for touch in parts.touches:
             own = np.arange(at, at + touch.forces)
@@ -232,7 +236,7 @@ class Layout:
                     upper[first + self.robot.nv + own] = 0.0
 
     def _fix(self, name: str, k: int, lower: Array, upper: Array, near: Array) -> None:
-        """Fix what is given of a start or an end, but what follows from it by loops."""
+        """Fix the given values of a start or an end, except for those that follow by loops."""
         q, v = self.ends[name]
         nv, at = self.robot.nv, k * self.parts.stride
         theta = np.full(nv, np.nan)
@@ -262,7 +266,7 @@ class Layout:
                 lower[here] = upper[here] = values[i]
 
     def _refuse(self, name: str, q: Array, near: Array) -> None:
-        """Raise an OptionError for q that is given whole, and breaks loops or gaps."""
+        """Raise an OptionError for a complete q that violates loops or gaps."""
         if not np.all(np.isfinite(q)):
             return
         value, _, gaps, _ = self._at(near)
@@ -287,7 +291,7 @@ class Layout:
         iterations: int,
         tolerance: float,
     ) -> Trajectory:
-        """What unknowns say."""
+        """The trajectory of the unknowns w."""
         parts, robot, s = self.parts, self.robot, self.parts.stages
         at = parts.slices()
         m = len(parts.rows)
@@ -328,7 +332,7 @@ class Layout:
 
 
 def unknown(model: Symbolic, q: Array) -> Array:
-    """Unknown coordinates (nv,) of a knot whose quaternions are given as they are."""
+    """Unknown coordinates (nv,) of a knot, whose given quaternions need no rotation."""
     found = np.zeros(model.robot.nv)
     for k, at in model.plain:
         found[k] = q[at]

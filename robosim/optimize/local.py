@@ -1,4 +1,4 @@
-"""Rows and costs of a few unknowns, with first and second derivatives, as compiled functions."""
+"""Rows and costs as compiled functions of a few unknowns, with first and second derivatives."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from robosim.optimize.symbolic import Expression, Function, ca
 
 
 class Rows:
-    """Constraints with their names and limits, in the order in which they come."""
+    """Constraints with their names and limits."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
@@ -20,7 +20,7 @@ class Rows:
         self.upper: list[float] = []
 
     def within(self, name: str, value: Expression, lower: ArrayLike, upper: ArrayLike) -> None:
-        """Let values (n,) be within limits."""
+        """Constrain values (n,) by limits."""
         n = value.shape[0]
         self.names += [name] * n
         self.values.append(value)
@@ -28,19 +28,19 @@ class Rows:
         self.upper += np.broadcast_to(upper, n).tolist()
 
     def equal(self, name: str, value: Expression) -> None:
-        """Let values (n,) be zero."""
+        """Constrain values (n,) to zero."""
         self.within(name, value, 0.0, 0.0)
 
 
 class Pattern(NamedTuple):
-    """Where the entries of a sparse matrix are."""
+    """Positions of the entries of a sparse matrix."""
 
     row: NDArray[np.int64]
     column: NDArray[np.int64]
 
 
 class Local:
-    """Costs and rows of unknowns z, with what is given.
+    """Costs and rows as expressions of unknowns z and parameters.
 
     Attributes
     ----------
@@ -53,14 +53,14 @@ class Local:
         self.terms: list[tuple[str, Expression]] = []
 
     def add_cost(self, name: str, value: Expression) -> None:
-        """A cost more."""
+        """Add a cost."""
         self.terms.append((name, value))
 
     def compile(self) -> Compiled:
-        """Functions of all of it."""
+        """Compile all functions."""
         z, given, m = self.z, self.given, len(self.terms)
-        # Common parts are shared before derivatives are taken. To look for more of them in second
-        # derivatives would take several times as long as all else, and finds few.
+        # Common subexpressions are shared before derivatives are taken. A search in the second
+        # derivatives would take several times as long as everything else, and finds few.
         values = ca.cse(
             ca.vertcat(ca.SX.zeros(0, 1), *(v for _, v in self.terms), *self.rows.values)
         )
@@ -98,11 +98,11 @@ class Compiled(NamedTuple):
 
 
 def entries(matrix: Expression) -> Expression:
-    """Those of a sparse matrix (n,)."""
+    """The entries (n,) of a sparse matrix."""
     return ca.vertcat(ca.SX.zeros(0, 1), *matrix.nonzeros())
 
 
 def pattern(matrix: Expression) -> Pattern:
-    """Where they are."""
+    """The positions of these entries."""
     row, column = matrix.sparsity().get_triplet()
     return Pattern(np.array(row, dtype=np.int64), np.array(column, dtype=np.int64))

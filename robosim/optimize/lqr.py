@@ -99,7 +99,7 @@ def lqr(
     P = Q if final is None else weight("final", final, 2 * nv)
     begin = float(sim.time)
     if not many:
-        sim.set_state(q, v, begin)  # which closes loops
+        sim.set_state(q, v, begin)  # closes loops
         q, v, tau = np.stack((sim.q, sim.q)), np.stack((sim.v, sim.v)), tau[None]
     lin = along(sim, q[:-1], v[:-1], tau, begin, contact_speed)
     what = "no trajectory of this simulation" if many else "no equilibrium"
@@ -114,7 +114,7 @@ def lqr(
     if not free.all:
         parts = free.along(q, v)
         if periodic or not many:
-            parts[-1] = parts[0]  # one basis for one state
+            parts[-1] = parts[0]  # equal states share a basis
         A, B = reduced(lin, parts)
         takes, lifts = np.array([one.take for one in parts]), np.array([p.lift for p in parts])
         weights = np.swapaxes(lifts, 1, 2) @ weights @ lifts
@@ -138,7 +138,7 @@ def _refuse_away(
     tolerance: float,
     what: str,
 ) -> None:
-    """Raise a StateError where steps do not lead to knots (n, nq), (n, nv)."""
+    """Raise a StateError unless steps lead to the knots (n, nq), (n, nv)."""
     away = np.abs(np.hstack((dynamics.difference(q, lin.q) / timestep, lin.v - v)))
     worst = float(away.max(initial=0.0))
     if worst > tolerance:

@@ -35,7 +35,7 @@ class Moment:
     contacts: Mapping[str, Expression]
 
     def _at(self, name: str, offset: ArrayLike) -> tuple[Expression, Expression, int]:
-        """Orientation of a body, the arm from its centre of mass to a point, and its link."""
+        """Orientation of a body, the vector from its centre of mass to a point, and its link."""
         index, frame = self._model.robot.body_or_frame(name)
         R, _, link = self._model.body(self._placed, index)
         turn = np.array(quaternions.rotation_matrix(np.asarray(frame.quaternion)))

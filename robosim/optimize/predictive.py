@@ -126,10 +126,10 @@ class MPC:
         """
         now, plan = float(sim.time), self.plan
         if plan is not None and now < plan.time:
-            plan = None  # of another run
+            plan = None  # from an earlier run
         if plan is None:
             self._check(sim)
-        # One that failed is tried again a period later.
+        # A plan that failed is tried again one period later.
         if plan is None or now >= self._next - LATE * self.period:
             plan = self.plan = self._planned(plan, sim, now)
         k = plan.law.row(now)
@@ -144,7 +144,7 @@ class MPC:
         return np.asarray(np.clip(asked, plan.law.lower, plan.law.upper))
 
     def _planned(self, before: Plan | None, sim: Any, now: float) -> Plan:
-        """A plan from where a robot is, or the one before, if none can be made."""
+        """A new plan from the robot's state, or the previous one if planning fails."""
         begin, self._next = time.perf_counter(), now + self.period
         search, model = self._search, self._model
         search.costs.clear()
@@ -170,7 +170,7 @@ class MPC:
         return Plan(now, search.at.q, search.at.v, law, search.costs[-1])
 
     def _shifted(self, law: Feedback, now: float) -> Feedback:
-        """The last law from now on. Beyond its end torques stay, and there is no feedback."""
+        """The previous law from now on; after its end, torques are constant without feedback."""
         n, h = len(law.tau), law.timestep
         rows = np.array([law.row(now + h * k) for k in range(n)])
         K = law.K[rows]

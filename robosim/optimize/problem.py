@@ -27,12 +27,12 @@ from robosim.optimize.transcription import Term, Transcription, Wanted
 from robosim.progress import bar
 from robosim.validation import Array, count, finite
 
-RELAXATION = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)  # of products, with forces over the weight
+RELAXATION = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)  # of products; forces are divided by the weight
 ANYWHERE = ("all", "knots", "start", "end")
 FIRST: dict[str, Any] = {  # options of IPOPT
     "print_level": 0, "sb": "yes", "bound_relax_factor": 1e-10, "honor_original_bounds": "yes",
 }  # fmt: skip
-AGAIN: dict[str, Any] = {  # where a stage begins with what the one before has found
+AGAIN: dict[str, Any] = {  # options for stages that begin at the previous solution
     "warm_start_init_point": "yes", "mu_init": 1e-4, "warm_start_bound_push": 1e-6,
     "warm_start_mult_bound_push": 1e-6, "warm_start_slack_bound_push": 1e-6,
 }  # fmt: skip
@@ -99,7 +99,7 @@ class Problem:
         for where in ("start", "end"):
             self._ends[where] = np.full(robot.nq, np.nan), np.full(robot.nv, np.nan)
 
-    # What is asked for
+    # Costs and constraints
 
     def start(self, q: ArrayLike | None = None, v: ArrayLike | None = None) -> Problem:
         """Fix the initial q (nq,) and v (nv,); NaN or None leaves values free."""
@@ -216,7 +216,7 @@ class Problem:
         return self
 
     def _place(self, function: Any, at: Any, known: tuple[str, ...]) -> str | int:
-        """Where something is asked for: a name, or a knot."""
+        """The place of a cost or constraint: a name, or the number of a knot."""
         if not callable(function):
             raise OptionError(f"a cost or constraint is a function of a moment, not {function!r}")
         if isinstance(at, str) and at in known:
@@ -254,7 +254,7 @@ class Problem:
 
     @cached_property
     def _rows(self) -> NDArray[np.int64]:
-        """Rows of loops and couplings that do not depend on each other."""
+        """Independent rows of loops and couplings."""
         if not self._model.rows:
             return np.zeros(0, dtype=np.int64)
         theta = ca.SX.sym("theta", self.robot.nv)
@@ -265,7 +265,7 @@ class Problem:
         home: Array = np.array(self.robot.home, dtype=float)
         at = unknown(self._model, home)
         turns = [home[k : k + 4] for _, k in self._model.turns]
-        for _ in range(20):  # closes it, as open rows seem not to depend on each other
+        for _ in range(20):  # closes loops, because open ones may seem independent
             found, J = (np.array(part.full()) for part in call(at, *turns))
             at = at - np.linalg.lstsq(J, found.ravel(), rcond=DEPENDENT)[0]
         J = np.array(call(at, *turns)[1].full())
@@ -273,7 +273,7 @@ class Problem:
 
     @property
     def _held(self) -> Held:
-        """Where contacts stay that hold.
+        """The places and independent rows of contacts that hold.
 
         Raises
         ------
@@ -419,12 +419,12 @@ class Problem:
 
     @property
     def _vias(self) -> list[int]:
-        """Knots at which something is asked for."""
+        """Knots with costs or constraints."""
         places = [*(one.at for one in self._costs), *(one.at for one in self._wanted)]
         return sorted({at for at in places if isinstance(at, int)})
 
     def _refuse_untold_contacts(self) -> None:
-        """Raise a ModelError for contacts that were neither asked for nor ignored."""
+        """Raise a ModelError for contacts that are neither enabled nor ignored."""
         told = {f"contact '{touch.name}'" for touch in self._touches}
         for element, what, name in resisting(self.robot):
             if name == "contacts" and name not in self._ignore and element not in told:
@@ -436,7 +436,7 @@ class Problem:
 
 
 def refuse_no_schedule(during: ArrayLike, holds: bool) -> Array:
-    """Pairs of times (n, 2), or an OptionError."""
+    """Pairs of times (n, 2) of a schedule, or an OptionError."""
     shape = np.shape(during)
     windows = finite(during, shape) if len(shape) == 2 and shape[1] == 2 else None
     if windows is None or holds:
@@ -460,7 +460,7 @@ def refuse_overdetermined(program: Program, lower: Array, upper: Array) -> None:
 
 
 def refuse_rotations(robot: Mechanism, ignore: Collection[str]) -> None:
-    """Refuse what no expressions are there for."""
+    """Refuse joints for which there are no expressions."""
     for joint in robot.tree_joints:
         element = f"joint '{joint.name}'"
         if any(one is not None for one in joint.potentials):
@@ -485,7 +485,7 @@ def refuse_rotations(robot: Mechanism, ignore: Collection[str]) -> None:
 
 
 def refuse_contact(contact: ContactPoint) -> None:
-    """Refuse contacts that are more than a point or a ball with friction."""
+    """Refuse contacts other than points and balls with friction."""
     for name in ("axis", "torsional_friction", "rolling_friction"):
         if getattr(contact, name) is not None:
             raise ModelError(

@@ -1,4 +1,4 @@
-"""A sparse nonlinear program of blocks that repeat themselves, and IPOPT for it."""
+"""A sparse nonlinear program of repeated blocks, solved by IPOPT."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ STATUS = {
 
 
 class Block(NamedTuple):
-    """Some functions, of several sets of unknowns and of what is given."""
+    """The functions of a block, and its repetitions with different unknowns and parameters."""
 
     functions: Compiled
     unknowns: NDArray[np.int64]  # (nz, count)
-    given: int  # numbers in each set
+    given: int  # number of parameters of a repetition
 
 
 class Answer(NamedTuple):
-    """What IPOPT has found."""
+    """The result of IPOPT."""
 
     w: Array
     lam_w: Array
@@ -48,7 +48,7 @@ class Answer(NamedTuple):
 
 
 class Program:
-    """Unknowns w, numbers that are given, costs and rows of blocks.
+    """A nonlinear program of unknowns w and parameters, with costs and rows in blocks.
 
     Parameters
     ----------
@@ -121,13 +121,13 @@ class Program:
         }
 
     def values(self, w: Array, given: Array) -> Array:
-        """All rows (m,)."""
+        """Values (m,) of all rows."""
         return np.asarray(self.functions["jac_g"](w, given)[0]).ravel()
 
     def refuse_nan(self, w: Array, given: Array, times: list[Array]) -> None:
-        """Raise an OptionError where a cost, a constraint or a derivative is not finite.
+        """Raise an OptionError if a cost, a constraint or a derivative is not finite.
 
-        `times` (count,) are those of the blocks [s].
+        `times` (count,) are the times of the blocks [s].
         """
         if all(
             np.all(np.isfinite(np.array(part.nonzeros())))
@@ -160,7 +160,7 @@ class Program:
                             raise OptionError(f"{what} '{name}' has no finite gradient {told}")
 
     def violations(self, w: Array, given: Array, lower: Array, upper: Array) -> dict[str, float]:
-        """The largest violation of each constraint, and of the limits of unknowns."""
+        """The largest violation of each constraint, and of the bounds of unknowns."""
         values = self.values(w, given)
         over = np.maximum(self.lower - values, values - self.upper)
         over = np.where(np.isnan(over), np.inf, np.maximum(over, 0.0))
@@ -180,7 +180,7 @@ class Program:
         advance: Advance,
         said: str,
     ) -> Answer:
-        """By IPOPT, from w."""
+        """Solve by IPOPT with the initial guess w."""
         watch = Watch(self.unknowns, len(self.names), self.given, advance, said)
         solver = ca.nlpsol("program", "ipopt", self.nlp, {
             **self.functions, "no_nlp_grad": True, "calc_lam_p": False, "print_time": False,
@@ -201,7 +201,7 @@ class Program:
 
 
 class Watch(ca.Callback):  # type: ignore[misc]
-    """Tells a bar of each iteration."""
+    """Updates a progress bar after each iteration."""
 
     def __init__(self, nx: int, ng: int, np_: int, advance: Advance, said: str) -> None:
         ca.Callback.__init__(self)
@@ -230,12 +230,12 @@ class Watch(ca.Callback):  # type: ignore[misc]
 
 
 def joined(patterns: list[Pattern]) -> Pattern:
-    """One after the other."""
+    """The patterns in one, in order."""
     return Pattern(*(np.concatenate(parts) for parts in zip(*patterns, strict=True)))
 
 
 def summed(at: Pattern, values: Any, shape: tuple[int, int]) -> Any:
-    """A sparse matrix of entries, of which those at the same place add up."""
+    """A sparse matrix of entries; those at equal positions are added."""
     key = at.column * shape[0] + at.row
     places, place = np.unique(key, return_inverse=True)
     sums = ca.Sparsity.triplet(len(places), len(key), place.ravel().tolist(), list(range(len(key))))

@@ -8,24 +8,24 @@ from scipy.linalg import LinAlgError, solve_discrete_are
 from robosim.errors import OptionError
 from robosim.validation import Array
 
-SWEEPS = 10_000  # over a period at most
-STEADY = 1e-11  # change of a value over a period, by its size
-GROWN = 1e100  # from where a value is not going to end
-MARGIN = 1e-9  # by which modes have to be within the unit circle
+SWEEPS = 10_000  # largest number of passes over a period
+STEADY = 1e-11  # change of the value over a period, relative to its size
+GROWN = 1e100  # value from which on the recursion is taken to diverge
+MARGIN = 1e-9  # distance of modes from the unit circle
 
 
 def gain(A: Array, B: Array, P: Array, R: Array) -> Array:
-    """(nu, nx), of ``u = -K x`` with the value ``x^T P x`` behind the step."""
+    """Gain (nu, nx) of ``u = -K x``, with the value ``x^T P x`` after the step."""
     return np.asarray(np.linalg.solve(R + B.T @ P @ B, B.T @ P @ A))
 
 
 def steady(A: Array, B: Array, Q: Array, R: Array) -> tuple[Array, Array]:
-    """Gain (nu, nx) and value (nx, nx) that repeat themselves.
+    """Gain (nu, nx) and value (nx, nx) of an infinite horizon.
 
     Raises
     ------
     OptionError
-        If torques cannot make all modes decay, or Q does not see one that does not decay.
+        If a mode that does not decay is not controllable, or has no weight.
     """
     try:
         P = solve_discrete_are(A, B, Q, R)
@@ -43,7 +43,7 @@ def steady(A: Array, B: Array, Q: Array, R: Array) -> tuple[Array, Array]:
 
 
 def _stays(A: Array, B: Array) -> str:
-    """Which modes torques do not reach, in words."""
+    """A description of the modes that torques do not reach."""
     values, left = np.linalg.eig(A.T)
     stay = [
         abs(value)
@@ -56,12 +56,12 @@ def _stays(A: Array, B: Array) -> str:
 
 
 def backwards(A: Array, B: Array, Q: Array, R: Array, P: Array) -> tuple[Array, Array]:
-    """Gains (n, nu, nx) and values (n + 1, nx, nx) of n steps, from the value at their end.
+    """Gains (n, nu, nx) and values (n + 1, nx, nx) of n steps, from the value at the end.
 
     Parameters
     ----------
     A, B : (n, nx, nx), (n, nx, nu)
-    Q : (n, nx, nx), at the beginnings of the steps
+    Q : (n, nx, nx), weights at the beginnings of the steps
     R : (nu, nu)
     P : (nx, nx)
     """
@@ -76,12 +76,12 @@ def backwards(A: Array, B: Array, Q: Array, R: Array, P: Array) -> tuple[Array, 
 
 
 def repeated(A: Array, B: Array, Q: Array, R: Array) -> tuple[Array, Array]:
-    """As `backwards`, of steps that repeat themselves for ever.
+    """As `backwards`, for steps that are repeated periodically.
 
     Raises
     ------
     OptionError
-        If the value goes on growing.
+        If the value does not converge.
     """
     P = Q[0]
     for _ in range(SWEEPS):

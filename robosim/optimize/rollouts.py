@@ -1,4 +1,4 @@
-"""Trajectories of a simulation under torques with feedback: one, or one for each step length."""
+"""Trajectories of a simulation under torques with feedback: one, or one per step length."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class Trajectory(NamedTuple):
 
 
 class Rollouts:
-    """Trajectories that begin where a simulation is, as starts do.
+    """Trajectories that begin at a simulation's state, each with a start.
 
     Parameters
     ----------
-    sim : Simulation, or a MinimalSimulation, whose trajectories are taken one after the other
+    sim : Simulation, or a MinimalSimulation, whose trajectories are computed one by one
     contact_speed : float [m/s] or None
         Of a Simulation.
-    lengths : (m,), of steps
+    lengths : (m,), step lengths
     """
 
     def __init__(self, sim: Any, contact_speed: float | None, lengths: Array) -> None:
@@ -39,19 +39,19 @@ class Rollouts:
         self._batch: BatchSimulation | None = None
         self.single = sim.copy()
         if isinstance(sim, Simulation):
-            # Without lanes, so that steps are those of a Simulation to the last bit.
+            # Without lanes, so that steps equal those of a Simulation bit for bit.
             options = {**sim.options, "contact_speed": contact_speed, "lanes": False}
             self.single = Simulation(sim.robot, **options)
-            # Steps of so few states take less time than to wake threads.
+            # Steps of so few states take less time than waking threads.
             self._batch = BatchSimulation(sim.robot, len(lengths), **options, threads=1)
             self._bound = self._batch.bind()
 
     def begin(self, sim: Any) -> None:
-        """Let trajectories begin where a simulation of the same robot is."""
+        """Let trajectories begin at the state of a simulation of the same robot."""
         self._start = sim.q.copy(), sim.v.copy(), float(sim.time)
 
     def one(self, law: Feedback, push: Array | None = None, length: float = 0.0) -> Trajectory:
-        """The trajectory under a law, with a push (n, nu) times a length.
+        """The trajectory under a law, with changes of torques `push` (n, nu) times a length.
 
         Raises
         ------
@@ -71,7 +71,7 @@ class Rollouts:
         return Trajectory(q, v, tau)
 
     def several(self, law: Feedback, push: Array) -> tuple[Trajectory, NDArray[np.bool_]]:
-        """Trajectories (m, ...) with the push (n, nu) times each length, and which are whole."""
+        """Trajectories (m, ...) with `push` (n, nu) times each length, and which are complete."""
         batch, n, m = self._batch, len(law.tau), len(self._lengths)
         if batch is None:
             return self._one_by_one(law, push)
@@ -92,7 +92,7 @@ class Rollouts:
                 whole[lost] = False
                 if not whole.any():
                     break
-                # Put aside, as the others go on.
+                # Failed ones restart, while the others continue.
                 batch.set_state(*self._start, index=lost)
                 q[lost, k + 1], v[lost, k + 1] = batch.q[lost], batch.v[lost]
         return Trajectory(q, v, tau), whole

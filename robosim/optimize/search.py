@@ -25,15 +25,15 @@ from robosim.simulation import Simulation
 from robosim.simulation.dynamics import Dynamics
 from robosim.validation import Array
 
-LENGTHS = 0.5 ** np.arange(8.0)  # of steps, all of which are tried at once
-ACCEPTED = 1e-3  # of the decrease that is promised
-RAISED = 10.0  # regularisation, where a step is not as good as it promises
-FACTOR = 2.0  # by which changes of the regularisation change
-LEAST, MOST = 1e-9, 1e9  # of the regularisation
+LENGTHS = 0.5 ** np.arange(8.0)  # step lengths, which are all evaluated at once
+ACCEPTED = 1e-3  # of the predicted decrease
+RAISED = 10.0  # factor of the regularisation, if no step length is accepted
+FACTOR = 2.0  # of the factor by which the regularisation changes
+LEAST, MOST = 1e-9, 1e9  # bounds of the regularisation
 
 
 class Search:
-    """Goes from one trajectory to the next."""
+    """The state of the iteration."""
 
     at: Trajectory
 
@@ -56,7 +56,7 @@ class Search:
         self._memory: dict[float | None, tuple[Rollouts, Along]] = {}
 
     def _memory_for(self, speed: float | None) -> tuple[Rollouts, Along]:
-        """What trajectories with a `contact_speed` and their derivatives are found with."""
+        """Memory for trajectories with a `contact_speed`, and for their derivatives."""
         if speed not in self._memory:
             rollouts = Rollouts(self.sim, speed, LENGTHS)
             self._memory[speed] = rollouts, Along(rollouts.single, self.n)
@@ -91,7 +91,7 @@ class Search:
     def solve(
         self, law: Feedback, speed: float | None, iterations: int, advance: Advance
     ) -> Feedback:
-        """The least cost with a `contact_speed`, from a law; the law about what was found."""
+        """Minimize the cost with a `contact_speed`, from an initial law; returns the final law."""
         rollouts, along = self._memory_for(speed)
         total = self._follow(rollouts, law)
         self.costs.append(total)
@@ -102,7 +102,7 @@ class Search:
             A, B, expansion, takes = self._expanded(along)
         except ConvergenceError:
             if len(self.costs) == 1:
-                raise  # nothing has been found yet
+                raise  # there is no trajectory yet
             self.status = "stuck"
             return self.law(self.at.q[:-1], self.at.v[:-1], self.at.tau, law.K)
         while True:
@@ -113,7 +113,7 @@ class Search:
                 K = found.K if takes is None else found.K @ takes
                 law = self.law(self.at.q[:-1], self.at.v[:-1], self.at.tau, K)
                 if self._promises_nothing(found, total):
-                    # Regularisation alone makes steps short that promise little.
+                    # A small predicted decrease may be due to regularisation, which shortens steps.
                     plain = backward(A, B, expansion, *bounds, self.regularisation)
                     least = plain is not None and self._promises_nothing(plain, total)
                     self.status = "converged" if least else "stuck"
@@ -126,7 +126,7 @@ class Search:
                     try:
                         A, B, expansion, takes = self._expanded(along)
                     except ConvergenceError:
-                        # Solved, but not with derivatives: a shorter step leads elsewhere.
+                        # Derivatives failed at the new state; a shorter step leads to another one.
                         (self.at, total), moved = before, False
             left = max(left - 1, 0)
             self.costs.append(total)
@@ -139,9 +139,9 @@ class Search:
         return law
 
     def improve(self, law: Feedback, speed: float | None) -> Feedback:
-        """One iteration: the law about a trajectory of lower cost, or about the given law's own.
+        """One iteration: the law about a trajectory of lower cost, or about that of the given law.
 
-        Gains are those about the trajectory of the law that is given.
+        The gains are those about the trajectory of the given law.
         """
         rollouts, along = self._memory_for(speed)
         total = self._follow(rollouts, law)
@@ -163,7 +163,7 @@ class Search:
         return self.law(self.at.q[:-1], self.at.v[:-1], self.at.tau, K)
 
     def _follow(self, rollouts: Rollouts, law: Feedback) -> float:
-        """Go to the trajectory under a law; its cost."""
+        """Compute the trajectory under a law; returns its cost."""
         with _without_warnings():
             self.at = rollouts.one(law)
         return float(self._values(Trajectory(*(a[None] for a in self.at)))[0])
@@ -174,7 +174,7 @@ class Search:
     def _step(
         self, rollouts: Rollouts, law: Feedback, found: Pass, total: float
     ) -> tuple[bool, float]:
-        """Go on to the best of all step lengths, if one is as good as it promises."""
+        """Move to the best of all step lengths, if one decreases the cost as predicted."""
         with _without_warnings():
             tried, whole = rollouts.several(law, found.push)
         if not whole.any():
@@ -201,7 +201,7 @@ class Search:
         return np.asarray(each.sum(axis=1))
 
     def _expanded(self, along: Along) -> tuple[Array, Array, Expansion, Array | None]:
-        """Derivatives of steps and cost, by free coordinates, and these by all of them."""
+        """Derivatives of steps and cost by independent coordinates, and these by all of them."""
         q, v, tau = self.at
         expansion = Expansion(*(np.asarray(a, dtype=float) for a in self.cost.expand(q, v, tau)))
         nx, nu, n = 2 * v.shape[1], tau.shape[1], len(tau)
@@ -225,7 +225,7 @@ class Search:
         return *reduced(steps, parts), expansion, np.array([one.take for one in parts[:-1]])
 
     def law(self, q: Array, v: Array, tau: Array, K: Array) -> Feedback:
-        """Torques about states at the beginnings of the steps."""
+        """Torques with feedback about the states at the beginnings of the steps."""
         sim = self.sim
         h, begin = sim.timestep, float(sim.time)
         return Feedback(
@@ -236,14 +236,14 @@ class Search:
 
 @contextmanager
 def _without_warnings() -> Iterator[None]:
-    """Without those of trajectories that are tried and may be far from the one that is found."""
+    """Suppresses warnings about trial trajectories, which may be far from the solution."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         yield
 
 
 def _refuse_infinite(what: str, rows: Array) -> None:
-    """Raise an OptionError for rows of knots that are not finite, with the first knot."""
+    """Raise an OptionError for rows with values that are not finite; names the first knot."""
     bad = ~np.isfinite(rows.reshape(len(rows), -1)).all(axis=1)
     if bad.any():
         raise OptionError(f"{what} is not finite at knot {int(np.argmax(bad))} of {len(rows) - 1}")
@@ -252,7 +252,7 @@ def _refuse_infinite(what: str, rows: Array) -> None:
 def bounds_of(
     efforts: Array, lower: ArrayLike | None, upper: ArrayLike | None
 ) -> tuple[Array, Array]:
-    """Limits of torques (nu,) and (nu,), checked; those of the joints where none are given."""
+    """Checked limits of torques (nu,) and (nu,); by default those of the joints."""
     ends = []
     for name, value, known in (("lower", lower, -efforts), ("upper", upper, efforts)):
         try:
@@ -268,7 +268,7 @@ def bounds_of(
 
 
 def speeds_of(sim: Any, given: float | Sequence[float] | None) -> Sequence[float | None]:
-    """The values of `contact_speed` to go through, checked; None of what has no contacts."""
+    """Checked values of `contact_speed`, in order; None for a simulation without contacts."""
     if not isinstance(sim, Simulation):
         if given is not None:
             raise OptionError(
@@ -286,7 +286,7 @@ def speeds_of(sim: Any, given: float | Sequence[float] | None) -> Sequence[float
 
 
 def check_model(sim: Any) -> None:
-    """Refuse what iLQR cannot predict with."""
+    """Refuse simulations that iLQR does not support."""
     if not (isinstance(sim, Simulation) or hasattr(sim, "linearizer")):
         raise OptionError(
             f"iLQR takes a Simulation or a MinimalSimulation, not {type(sim).__name__}"

@@ -1,4 +1,4 @@
-"""Contacts that stay where they are: which of their rows do not depend on each other."""
+"""Contacts that stick: their independent rows."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from robosim.optimize.symbolic import Symbolic, ca
 from robosim.optimize.touching import Touch, touched
 from robosim.validation import Array
 
-DEPENDENT = 1e-6  # of the largest pivot of rows
+DEPENDENT = 1e-6  # of the largest pivot; rows with smaller pivots are dependent
 
 
 def independent(J: Array) -> NDArray[np.int64]:
-    """Rows of a Jacobian that do not depend on each other."""
+    """Indices of independent rows of a Jacobian."""
     _, upper, order = qr(J.T, mode="economic", pivoting=True)
     pivots = np.abs(np.diag(upper))
     return np.sort(order[: int(np.sum(pivots > DEPENDENT * pivots.max()))])
 
 
 class Held(NamedTuple):
-    """Where contacts stay that hold.
+    """The places of contacts that hold.
 
     Attributes
     ----------
-    places : (3 n,) [m], of the n contacts that hold, one after the other
+    places : (3 n,) [m], of the n contacts that hold
     rows : (m,) of int
-        Those of them that do not depend on each other.
+        Independent entries of these.
     moves : bool
-        Whether the start leaves velocities open.
+        Whether velocities of the start are not all given.
     lands : bool
-        Whether the end leaves coordinates open.
+        Whether coordinates of the end are not all given.
     """
 
     places: Array
@@ -44,9 +44,10 @@ class Held(NamedTuple):
 
 
 def sticking(model: Symbolic, touches: Sequence[Touch], stands: Sequence[bool]) -> list[list[int]]:
-    """Of each contact that stands by a schedule, ways that do not depend on others, at home.
+    """For each contact that sticks by a schedule, its independent directions in the home pose.
 
-    0 is the gap, and then come tangents; corners of a flat foot have fewer than they are.
+    Index 0 is the gap; tangents follow. Not all directions of the corners of a flat foot are
+    independent.
     """
     home = np.asarray(model.robot.home, dtype=float)
     theta, at = ca.SX.sym("theta", model.robot.nv), np.zeros(model.robot.nv)

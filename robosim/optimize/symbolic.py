@@ -1,9 +1,9 @@
 """A robot's Lagrangian in joint coordinates as casadi expressions, link by link.
 
-The recursion and the coordinates are those of `robosim.kernels.minimal`: links of one coordinate
-each, and three hinges for a free rotation, whose chart begins at a knot. Rates of these are called
-theta, and v are the robot's own velocities: those of a free rotation are about the child's axes.
-World axes; quaternions (w, x, y, z).
+The recursion and the coordinates are those of `robosim.kernels.minimal`: links with one coordinate
+each, and three hinges for a free rotation, whose chart begins at a knot. Rates of these coordinates
+are called theta rates, while v are the robot's velocities: those of a free rotation are in the
+child's axes. World axes; quaternions (w, x, y, z).
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ except ImportError as error:
         f"{install('optimize')}"
     ) from error
 
-Expression = Any  # of casadi
-Function = Any  # the same, compiled
+Expression = Any  # a casadi expression
+Function = Any  # a compiled casadi function
 
 
 def column(numbers: ArrayLike) -> Expression:
@@ -50,7 +50,7 @@ def cross_matrix(w: Expression) -> Expression:
 
 
 def rotation_matrix(q: Expression) -> Expression:
-    """(3, 3) of a unit quaternion."""
+    """Rotation matrix (3, 3) of a unit quaternion."""
     w, x, y, z = (q[k] for k in range(4))
     return ca.vertcat(
         ca.horzcat(1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
@@ -60,7 +60,7 @@ def rotation_matrix(q: Expression) -> Expression:
 
 
 def product(a: Expression, b: Expression) -> Expression:
-    """Of two quaternions."""
+    """Product of two quaternions."""
     return ca.vertcat(
         a[0] * b[0] - ca.dot(a[1:], b[1:]),
         a[0] * b[1:] + b[0] * a[1:] + ca.cross(a[1:], b[1:]),
@@ -77,7 +77,7 @@ def hinges(x: Expression) -> Expression:
 
 
 def angles(R: Expression) -> Expression:
-    """Back from the matrix of `hinges`, as far as the second one is below a quarter of a turn."""
+    """Hinge angles of a rotation matrix, with the second one below a quarter of a turn."""
     return ca.vertcat(
         ca.atan2(-R[1, 2], R[2, 2]),
         ca.atan2(R[0, 2], ca.sqrt(R[1, 2] ** 2 + R[2, 2] ** 2)),
@@ -86,21 +86,21 @@ def angles(R: Expression) -> Expression:
 
 
 def spins(x: Expression) -> Expression:
-    """(3, 3): angular velocity in the child's axes by the rates of three hinges."""
+    """(3, 3): maps rates of three hinges to angular velocity in the child's axes."""
     b, d = x[1], x[2]
     first = ca.vertcat(ca.cos(b) * ca.cos(d), -ca.cos(b) * ca.sin(d), ca.sin(b))
     return ca.horzcat(first, ca.vertcat(ca.sin(d), ca.cos(d), 0), ca.vertcat(0, 0, 1))
 
 
 def turned(axis: Array, angle: Expression) -> Expression:
-    """(3, 3) of a turn about a unit axis."""
+    """Rotation matrix (3, 3) about a unit axis."""
     K = se3.cross_matrix(axis)
     return np.eye(3) + ca.sin(angle) * K + (1 - ca.cos(angle)) * (K @ K)
 
 
 @dataclass
 class Placed:
-    """All links at one point of time; lists by link, the world last.
+    """Poses and velocities of all links at one time; lists by link, with the world last.
 
     Attributes
     ----------
@@ -115,22 +115,22 @@ class Placed:
 
 
 class Symbolic:
-    """A robot as expressions.
+    """A robot as casadi expressions.
 
     Parameters
     ----------
     robot : Mechanism
-        As `MinimalSimulation` takes it, but that it may have loops and couplings.
+        As for `MinimalSimulation`, with loops and couplings.
     gravity : (3,) [m/s^2]
 
     Attributes
     ----------
     tree : Tree
-        Its links, as the integrators in joint coordinates have them.
+        Links, as for the integrators in joint coordinates.
     turns : list of (int, int)
-        Of each free rotation its first velocity and the first number of its quaternion.
+        First velocity and first coordinate of each free rotation.
     plain : list of (int, int)
-        Of each other velocity, and its coordinate.
+        Velocity and coordinate of each other degree of freedom.
     """
 
     def __init__(self, robot: Mechanism, gravity: Array) -> None:
@@ -151,10 +151,10 @@ class Symbolic:
         turned_on: Expression | None = None,
         turning: Expression | None = None,
     ) -> Placed:
-        """Links at theta (nv,) with these rates; `bases` (4,) are where charts of turns begin.
+        """Links at theta (nv,) with these rates; `bases` (4,) are the origins of rotation charts.
 
-        `turned_on` (3 nr,) turns these a little more about their own axes, to first order, and
-        `turning` (3 nr,) is an angular velocity of theirs.
+        `turned_on` (3 nr,) rotates the bases further in their own axes, to first order. `turning`
+        (3 nr,) is an angular velocity of the bases.
         """
         segments = self.tree.segments
         n = len(segments)
@@ -197,7 +197,7 @@ class Symbolic:
     def velocities(
         self, theta: Expression, rates: Expression, turning: Expression | None = None
     ) -> Expression:
-        """v (nv,) by rates of theta, and by angular velocities of bases (3 nr,)."""
+        """v (nv,) from rates of theta, and from angular velocities of bases (3 nr,)."""
         parts = [rates[k] for k in range(self.robot.nv)]
         for r, (at, _) in enumerate(self.turns):
             x = theta[at : at + 3]
@@ -208,7 +208,7 @@ class Symbolic:
         return ca.vertcat(*parts)
 
     def rates(self, theta: Expression, v: Expression) -> Expression:
-        """Rates of theta (nv,) by v."""
+        """Rates of theta (nv,) from v."""
         parts = [v[k] for k in range(self.robot.nv)]
         for at, _ in self.turns:
             b, d = theta[at + 1], theta[at + 2]
@@ -219,7 +219,7 @@ class Symbolic:
         return ca.vertcat(*parts)
 
     def lagrangian(self, placed: Placed, theta: Expression, v: Expression) -> Expression:
-        """Kinetic less potential energy [J], of bodies, rotors and springs."""
+        """Kinetic minus potential energy [J] of bodies, rotors and springs."""
         total = ca.SX(0)
         for i, link in enumerate(self.tree.segments):
             m = float(link["mass"])
@@ -236,14 +236,14 @@ class Symbolic:
         return total
 
     def pushes(self, v: Expression, u: Expression) -> Expression:
-        """Torques along v (nv,): those of motors u (nu,), and dampers."""
+        """Forces along v (nv,) of motors u (nu,) and dampers."""
         total = -column(self.tree.coordinates["damping"]) * v
         for k, at in enumerate(self.robot.actuated):
             total[int(at)] += u[k]
         return total
 
     def coordinates(self, theta: Expression, bases: list[Expression]) -> Expression:
-        """q (nq,) with quaternions."""
+        """Coordinates q (nq,), with quaternions."""
         parts = [ca.SX(0)] * self.robot.nq
         for k, at in self.plain:
             parts[at] = theta[k]
@@ -253,7 +253,7 @@ class Symbolic:
         return ca.vertcat(*parts)
 
     def body(self, placed: Placed, index: int) -> tuple[Expression, Expression, int]:
-        """Orientation (3, 3) and centre of mass (3,) of a body, and its link."""
+        """Orientation (3, 3) and centre of mass (3,) of a body, and the index of its link."""
         i = self._links[index]
         return ca.mtimes(placed.R[i], column(self.tree.segments[i]["after"])), placed.p[i], i
 

@@ -1,9 +1,9 @@
 """Contacts without a schedule as casadi expressions: gaps, normals, tangents, slip.
 
-Forces at a control point complement where they lead: the gap at the next control point, and the
-mean velocity of the touching point on the way there. So a point that sticks does not creep. A sum
-of two directions makes the pyramid within Coulomb's cone [Fan2018, Section 6], as in
-Manchester and Kuindersma, *Variational contact-implicit trajectory optimization* (2017).
+Forces at a control point are complementary to the gap at the next control point, and to the mean
+velocity of the touching point until then. So a sticking point does not creep. The sum of two
+directions makes the pyramid lie within Coulomb's cone [Fan2018, Section 6], as in Manchester and
+Kuindersma, *Variational contact-implicit trajectory optimization* (2017).
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ class Touch(NamedTuple):
     friction : float
     ground : function of x and y to a height [m], or None for the plane z = 0
     along : (d,) of int
-        Tangents along which friction acts, either way: 0 is in the plane of x, 1 across it.
+        Tangents along which friction acts: 0 is in the plane of x and the vertical, 1 normal to it.
     holds : bool
-        Whether it stays where it begins, so that nothing is complementary.
+        Whether the point keeps its initial position, without complementarity.
     during : (n, 2) [s], or None
-        When it touches and sticks; None without a schedule.
+        Intervals in which the point sticks; None without a schedule.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Touch(NamedTuple):
 
     @property
     def complements(self) -> bool:
-        """Whether the gap and the force say when it touches."""
+        """Whether the gap and the normal force are complementary."""
         return not self.holds and self.during is None
 
     @property
@@ -59,24 +59,24 @@ class Touch(NamedTuple):
         return (2 if self.complements else 1) + 2 * len(self.along)
 
     def touches(self, t: float) -> bool:
-        """Whether its schedule lets it touch at a time; True without one."""
+        """Whether the schedule has a contact at a time; True without a schedule."""
         if self.during is None:
             return True
         return bool(np.any((self.during[:, 0] < t) & (t < self.during[:, 1])))
 
 
 class Touched(NamedTuple):
-    """One point at one time.
+    """A point at one time.
 
     Attributes
     ----------
     gap : () [m]
     centre : (3,), of its sphere
     R : (3, 3), of the body
-    arm : (3,), from the body's centre of mass to what touches
-    velocity : (3,), of what touches
+    arm : (3,), from the body's centre of mass to the touching point
+    velocity : (3,), of the touching point
     ways : list of (3,)
-        Normal, and each tangent.
+        Normal, and the tangents in `along`.
     """
 
     gap: Expression
@@ -88,7 +88,7 @@ class Touched(NamedTuple):
 
 
 def touched(model: Symbolic, touch: Touch, placed: Placed) -> Touched:
-    """Where a point is."""
+    """Gap, position, velocity and directions of a point."""
     R, p, link = model.body(placed, touch.body)
     arm = ca.mtimes(R, column(touch.position))
     centre = p + arm
@@ -114,7 +114,7 @@ def touched(model: Symbolic, touch: Touch, placed: Placed) -> Touched:
 
 
 def force(at: Touched, parts: Expression, weight: float) -> Expression:
-    """Force on the body (3,) [N], of its unknowns over a weight."""
+    """Force on the body (3,) [N] from its unknowns, which are divided by a weight."""
     total = parts[0] * at.ways[0]
     for k, way in enumerate(at.ways[1:]):
         total = total + (parts[1 + 2 * k] - parts[2 + 2 * k]) * way
@@ -122,12 +122,12 @@ def force(at: Touched, parts: Expression, weight: float) -> Expression:
 
 
 def left_of_cone(touch: Touch, parts: Expression) -> Expression:
-    """What friction leaves of the pyramid, over the weight."""
+    """Difference of the friction limit and the friction in the pyramid, over the weight."""
     return touch.friction * parts[0] - ca.sum1(parts[1 : 1 + 2 * len(touch.along)])
 
 
 def slipped(touch: Touch, here: Touched, there: Touched) -> Expression:
-    """How far what touches is carried along the ground from one control point to the next (3,)."""
+    """Displacement (3,) by which the touching point slips between two control points."""
     way = there.centre - here.centre
     if touch.radius:
         Q = ca.mtimes(there.R, here.R.T)
@@ -139,19 +139,19 @@ def slipped(touch: Touch, here: Touched, there: Touched) -> Expression:
 def complements(
     touch: Touch, parts: Expression, gap: Expression, slip: Expression, ways: list[Expression]
 ) -> tuple[Expression, Expression]:
-    """What must not be negative, beside the unknowns, and what complements which unknown.
+    """The expressions that must not be negative, and the unknowns complementary to these.
 
     Parameters
     ----------
     parts : (n,), unknowns at a point
-    gap : where they lead
+    gap : at the next control point
     slip : (3,) [m/s]
     ways : normal and tangents
 
     Returns
     -------
-    positive : (n,), gap, left over of the cone, and speed along each way and back
-    unknowns : (n,), which these complement
+    positive : (n,), gap, margin of the cone, and speed along each tangent in both directions
+    unknowns : (n,), in the same order
     """
     normal, speed = parts[0], parts[touch.forces - 1]
     tangents = parts[1 : touch.forces - 1]
@@ -164,7 +164,7 @@ def complements(
 
 
 def moving_ways(model: Symbolic, points: list[tuple[int, Array]]) -> tuple[int, ...]:
-    """Tangents along which points (body, position) of a robot can move at all; both if neither."""
+    """Tangents along which points (body, position) of a robot can move; both if there is none."""
     nv, turns = model.robot.nv, len(model.turns)
     theta, rates = ca.SX.sym("theta", nv), ca.SX.sym("rates", nv)
     bases = [ca.SX.sym("base", 4) for _ in range(turns)]

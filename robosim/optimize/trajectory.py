@@ -21,7 +21,7 @@ from robosim.validation import Array
 if TYPE_CHECKING:
     from robosim.optimize.feedback import Feedback
 
-FINEST = 1e-9  # [s], by which times may be beyond the ends
+FINEST = 1e-9  # [s], by which times may exceed the ends
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ class Trajectory:
                 sim.set_state(q[k], v[k], float(time))  # closes loops between control points
                 q[k], v[k] = sim.q, sim.v
             sim.set_state(q[0], v[0], float(self.t[0]))
-        # The rows are not those of this simulation to the last digit.
+        # The rows satisfy this simulation's steps only approximately.
         return lqr(sim, q, v, u, Q, R, final=final, contact_speed=contact_speed, tolerance=np.inf)
 
     def save(self, path: str | Path) -> Path:

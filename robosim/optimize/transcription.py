@@ -1,14 +1,13 @@
 """Steps of a Galerkin integrator as rows of a nonlinear program: direct transcription.
 
-[Fan2018, Eq. 6] on control points at Lobatto's quadrature. Unknowns of a knot are its coordinates,
-its velocities, of which momenta are ``M(q) v``, torques, and forces; of a control point within a
-step coordinates and forces. Torques are linear over a step, and forces act as others do: with the
-weight of each control point they have there, shared by both steps at a knot. So there are
-(4 N + 3) n + (2 N + 1) m unknowns and 3 N n + (2 N + 1) m equations of order four, as in
-[Fan2018, Table 1].
+The equations are [Fan2018, Eq. 6] with control points at Lobatto's quadrature points. Unknowns of a
+knot are coordinates, velocities (momenta are ``M(q) v``), torques and forces. Unknowns of a control
+point within a step are coordinates and forces. Torques are linear over a step. Forces act at each
+control point with its quadrature weight, which both steps share at a knot. So there are (4 N + 3) n
++ (2 N + 1) m unknowns and 3 N n + (2 N + 1) m equations of order four, as in [Fan2018, Table 1].
 
-Unknowns of a free rotation are the angles of three hinges: at a knot from a quaternion that is
-given, at a control point from the knot before it.
+Unknowns of a free rotation are the angles of three hinges: at a knot from a given quaternion, at a
+control point from the previous knot.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ Asked = Callable[[Moment], Expression]
 
 
 class Term(NamedTuple):
-    """A cost that somebody asks for; `at` is "all", "start", "end" or the number of a knot."""
+    """A cost of the user; `at` is "all", "start", "end" or the number of a knot."""
 
     name: str
     function: Asked
@@ -59,7 +58,7 @@ class Term(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """A constraint that somebody asks for; `at` is as of `Term`, or "knots"."""
+    """A constraint of the user; `at` is as in `Term`, or "knots"."""
 
     name: str
     function: Asked
@@ -80,26 +79,26 @@ class Point(NamedTuple):
 
 
 class Transcription:
-    """What one step, the first knot and the last one have to satisfy, and what they cost.
+    """Constraints and costs of one step, of the first knot and of the last one.
 
     Parameters
     ----------
     model : Symbolic
     steps, stages : int
-        Of order ``2 stages``.
+        Numbers of steps, and of stages; the order is ``2 stages``.
     dt : float [s]
     touches : sequence of Touch
     rows : (m,) of int
-        Those of loops and couplings that do not depend on each other.
+        Independent rows of loops and couplings.
     held : Held
-        Where contacts stay that hold.
+        The places of contacts that hold.
 
     Attributes
     ----------
     knot, inner : int
-        Unknowns of a knot, and of a control point between knots.
+        Numbers of unknowns of a knot, and of a control point between knots.
     weight : float [N]
-        Unknown forces are over this.
+        Unit of the unknown forces.
     """
 
     def __init__(
@@ -126,16 +125,16 @@ class Transcription:
         self._dynamics = self._dynamics_of_a_point()
 
     def slices(self) -> dict[str, slice]:
-        """Where the unknowns of a knot are among them."""
+        """Slices of the unknowns of a knot."""
         nv, nu = self.model.robot.nv, self.model.robot.nu
         bounds = np.cumsum((0, nv, nv, nu, self.forces))
         names = ("q", "v", "u", "forces")
         return {name: slice(*bounds[k : k + 2]) for k, name in enumerate(names)}
 
     def _dynamics_of_a_point(self) -> Function:
-        """dL/dtheta with all forces, dL/d(rates), and the first by turns of the bases.
+        """dL/dtheta with all forces, dL/d(rates), and the first by rotations of the bases.
 
-        By theta, rates, bases, u and forces.
+        Arguments are theta, rates, bases, u and forces.
         """
         model, nv = self.model, self.model.robot.nv
         theta, rates = ca.SX.sym("theta", nv), ca.SX.sym("rates", nv)
@@ -164,7 +163,7 @@ class Transcription:
         return ca.Function("dynamics", [theta, rates, *bases, u, forces], found, {"cse": True})
 
     def groups(self) -> dict[tuple[tuple[bool, ...], bool], NDArray[np.int64]]:
-        """Steps by which contacts a schedule lets touch, and whether their end is given."""
+        """Indices of steps, by their scheduled contacts and by whether their final q is given."""
         found: dict[tuple[tuple[bool, ...], bool], list[int]] = {}
         scheduled = any(touch.during is not None for touch in self.touches)
         for k in range(self.steps):
@@ -174,7 +173,7 @@ class Transcription:
         return {kind: np.array(steps) for kind, steps in found.items()}
 
     def parts_of(self, forces: Expression) -> list[Expression]:
-        """Unknowns of each contact."""
+        """The unknown forces of each contact."""
         found, at = [], len(self.rows)
         for touch in self.touches:
             found.append(forces[at : at + touch.forces])
@@ -188,7 +187,7 @@ class Transcription:
         return self._dynamics(theta, rates, *bases, *nothing)[1]
 
     def _along(self, theta: Expression, momentum: Expression) -> Expression:
-        """Momenta along theta, of those along v."""
+        """Momenta along theta, from those along v."""
         rates = ca.SX.sym("rates", self.model.robot.nv)
         v = self.model.velocities(theta, rates)
         return ca.jtimes(v, rates, momentum, True)
@@ -221,14 +220,14 @@ class Transcription:
         return z, {key: z[at] for key, at in self.slices().items()}
 
     def _bases(self, given: Expression, q: Expression) -> list[Expression]:
-        """Quaternions of free rotations at a knot, of those that are given and the unknowns."""
+        """Quaternions of free rotations at a knot, from the given ones and the unknowns."""
         return [
             product(given[4 * r : 4 * r + 4], hinges(q[at : at + 3]))
             for r, (at, _) in enumerate(self.model.turns)
         ]
 
     def _centred(self, q: Expression) -> Expression:
-        """Theta of a knot whose charts begin there."""
+        """Theta of a knot in charts that begin at this knot."""
         theta = ca.SX(q)
         for at, _ in self.model.turns:
             theta[at : at + 3] = 0
@@ -241,7 +240,7 @@ class Transcription:
         stands: Sequence[bool],
         given_end: bool,
     ) -> Local:
-        """One step, and what a schedule lets touch in it; `given_end`: it leads to a given q."""
+        """One step with its scheduled contacts `stands`; `given_end`: its final q is given."""
         model, rule, dt, s = self.model, self.rule, self.dt, self.stages
         begin, a = self._knot("begin")
         end, b = self._knot("end")
@@ -274,7 +273,8 @@ class Transcription:
                 left += rule.w[j] * rule.b[j, k] / dt * parts[j][1]
             if k == 0:
                 left += leaves / dt
-                # A turn of the first point turns the chart: that of all, less that of the last.
+                # A rotation at the first point turns the chart: the sum over all points, less that
+                # of the last.
                 for r, (at, _) in enumerate(model.turns):
                     whole = sum(rule.w[j] * parts[j][2][3 * r : 3 * r + 3] for j in range(s + 1))
                     turn = rotation_matrix(hinges(last[at : at + 3]))
@@ -327,7 +327,7 @@ class Transcription:
         return local
 
     def start(self, costs: Sequence[Term], wanted: Sequence[Wanted], closes: bool) -> Local:
-        """The first knot; it `closes` loops and gaps where the start leaves it any choice."""
+        """The first knot; `closes`: with rows for loops and gaps, see `Layout.closes`."""
         z, at, given, bases, point = self._alone()
         rows = Rows()
         if self.held.moves:
@@ -342,14 +342,14 @@ class Transcription:
         return self._finished("start", z, given, rows, (costs, wanted), point, bases)
 
     def _hold(self, rows: Rows, marks: list[Touched]) -> None:
-        """Contacts that hold stay where they begin."""
+        """Contacts that hold keep their initial positions."""
         if len(self.held.rows):
             centres = [mark.centre for mark in self._holding(marks)]
             away = ca.vertcat(*centres) - column(self.held.places)
             rows.equal(HOLDS, away[self.held.rows.tolist()])
 
     def _rest(self, rows: Rows, marks: list[Touched]) -> None:
-        """They have no velocity."""
+        """Contacts that hold have no velocity."""
         if len(self.held.rows):
             velocities = [mark.velocity for mark in self._holding(marks)]
             rows.equal(HOLDS, ca.vertcat(*velocities)[self.held.rows.tolist()])
@@ -358,7 +358,7 @@ class Transcription:
         return [mark for touch, mark in zip(self.touches, marks, strict=True) if touch.holds]
 
     def end(self, costs: Sequence[Term], wanted: Sequence[Wanted], moves: bool) -> Local:
-        """The last knot, whose forces act on its velocities; it `moves` where these are open."""
+        """The last knot, whose forces act on its velocities; `moves`: these are not all given."""
         z, at, given, bases, point = self._alone()
         rows = Rows()
         if len(self.rows):
@@ -385,7 +385,7 @@ class Transcription:
         return self._finished("end", z, given, rows, (costs, wanted), point, bases)
 
     def via(self, knot: int, costs: Sequence[Term], wanted: Sequence[Wanted]) -> Local:
-        """What is asked for at one knot."""
+        """Costs and constraints at one knot."""
         z, _, given, bases, point = self._alone()
         return self._finished(knot, z, given, Rows(), (costs, wanted), point, bases)
 
@@ -436,11 +436,11 @@ def add_planned(
     gap: Expression,
     still: Sequence[Expression],
 ) -> None:
-    """Rows of a contact that a schedule lets touch or not, or that holds.
+    """Rows of a contact with a schedule, or of one that holds.
 
-    `still` are what is zero of it where it stands.
+    `still` are the expressions that are zero while the contact sticks.
     """
-    if not stands:  # its forces are limited to zero
+    if not stands:  # its forces have zero as upper bound
         rows.within(f"gap of {touch.name}", gap, 0.0, np.inf)
         return
     rows.within(f"friction of {touch.name}", left_of_cone(touch, parts), 0.0, np.inf)
@@ -449,7 +449,7 @@ def add_planned(
 
 
 def value_of(wanted: Wanted, moment: Moment) -> Expression:
-    """A constraint's value (n,) at one time."""
+    """Value (n,) of a constraint at one time."""
     try:
         return ca.vec(ca.SX(expressed(wanted.function(moment))))
     except NotImplementedError:
@@ -459,7 +459,7 @@ def value_of(wanted: Wanted, moment: Moment) -> Expression:
 
 
 def scalar(term: Term, moment: Moment) -> Expression:
-    """A cost at one time, or an OptionError."""
+    """Value of a cost at one time, or an OptionError."""
     try:
         value = ca.SX(expressed(term.function(moment)))
     except NotImplementedError:
@@ -470,7 +470,7 @@ def scalar(term: Term, moment: Moment) -> Expression:
 
 
 def expressed(value: object) -> Expression:
-    """Lists and tuples as columns."""
+    """A list or tuple as a column."""
     if isinstance(value, list | tuple):
         return ca.vertcat(*value)
     return value

@@ -1,4 +1,4 @@
-"""What a peer answers, and under which gravity."""
+"""The results of a peer at one state, and the gravity that they are for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ GRAVITY = (0.0, 0.0, -9.81)
 
 
 class Answer(NamedTuple):
-    """What a peer says about one state; forces and accelerations in our order and axes."""
+    """A peer's results at one state; forces and accelerations in robosim's order and axes."""
 
     center_of_mass: Array  # (3,) [m], world
     positions: dict[str, Array]  # frame -> (3,) [m], world

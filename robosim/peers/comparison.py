@@ -181,7 +181,7 @@ def compare(
 
 
 def _left_out(robot: Mechanism) -> tuple[str, ...]:
-    """What acts on joints in a simulation beside inertia and given forces."""
+    """Elements that act on joints in a simulation, in addition to inertia and applied forces."""
     joints = robot.joints
     found = {
         what: any(np.any(joint.per_coordinate(what)) for joint in joints)
@@ -205,7 +205,7 @@ def _left_out(robot: Mechanism) -> tuple[str, ...]:
 
 
 def _moving_freely(robot: Mechanism) -> Mechanism:
-    """The tree of joints, without what would move a state that is set, and without contacts."""
+    """The tree of joints without contacts, and without elements that would change a set state."""
     joints = tuple(_freed(joint) for joint in robot.tree_joints)
     return replace(
         robot, joints=joints, couplings=(), springs=(), tendons=(), soft_meshes=(), contacts=(),
@@ -215,7 +215,7 @@ def _moving_freely(robot: Mechanism) -> Mechanism:
 
 
 def _freed(joint: Joint) -> Joint:
-    """A joint without a motion, and without limits if equal ones hold a coordinate."""
+    """A joint without a prescribed motion, and without limits that fix a coordinate."""
     if np.any(np.asarray(joint.lower) == np.asarray(joint.upper)):
         return replace(joint, motion=None, lower=None, upper=None)
     return replace(joint, motion=None)
@@ -240,7 +240,7 @@ def _largest_errors(
     robot: Mechanism, peer: Peer, frames: tuple[str, ...], states: int, rng: np.random.Generator
 ) -> dict[str, float]:
     kinematics = Kinematics(robot)
-    sim = Simulation(robot, impossible_inertia="ball")  # only its coordinates are asked for
+    sim = Simulation(robot, impossible_inertia="ball")  # only its coordinates are used
     largest = {"total mass": _relative(np.array(robot.total_mass), np.array(peer.total_mass))}
     for _ in range(states):
         q, v = random_state(robot, rng)
@@ -257,7 +257,7 @@ def _largest_errors(
         errors = _errors(ours, peer.answer(q, v, tau), frames, robot)
         errors["joint coordinates there and back"] = _round_trip_error(kinematics, sim, q, v)
         for name, error in errors.items():
-            # Not max(): a NaN must stay.
+            # Not max(), which may drop a NaN.
             largest[name] = float(np.maximum(largest.get(name, 0.0), error))
     return largest
 
@@ -265,7 +265,7 @@ def _largest_errors(
 def _frame_poses(
     kinematics: Kinematics, frames: tuple[str, ...]
 ) -> tuple[dict[str, Array], dict[str, Array]]:
-    """Positions and rotations of frames by their names, those of the world too."""
+    """Positions and rotations of frames by name, including those fixed to the world."""
     positions, rotations = {}, {}
     fixed = {frame.name: frame for frame in kinematics.robot.world_frames}
     for name in frames:
@@ -281,9 +281,10 @@ def _errors(
     ours: Answer, theirs: Answer, frames: tuple[str, ...], robot: Mechanism
 ) -> dict[str, float]:
     root = np.sqrt(np.diag(theirs.mass_matrix))
-    # A thousandth of what weight does; of a door, whose bias is none, there is only rounding.
+    # A thousandth of the effect of gravity; a door on a vertical hinge has a bias of rounding
+    # errors.
     slight = 1e-3 * np.sqrt(robot.total_mass) * float(np.linalg.norm(GRAVITY))
-    # Places are told from the origin, where everything may be, by how large the bodies are.
+    # Positions are relative to the size of the bodies, as the origin may be anywhere.
     size = max(
         float(np.sqrt(np.trace(turnable(body.inertia, body.mass)) / body.mass))
         for body in robot.bodies
@@ -305,10 +306,10 @@ def _errors(
 
 
 def _round_trip_error(kinematics: Kinematics, sim: Simulation, q: Array, v: Array) -> float:
-    """Error of (q, v) that are read back from the bodies of a simulation put there."""
+    """Error of (q, v) that are read back from the bodies of a simulation in that state."""
     sim.set_state(q, v)
     bodies = sim.state
-    # Near, not at q: what is not read back would stay off by this.
+    # Near q, not at q: a coordinate that is not read back keeps this difference.
     near = q + 0.1
     q_back, v_back = kinematics.read_coordinates(bodies.x, bodies.q, bodies.v, bodies.omega, near)
     scale = max(1.0, _largest(q))
@@ -320,7 +321,7 @@ def _largest(values: Array) -> float:
 
 
 def _relative(ours: Array, theirs: Array, least: float = 0.0) -> float:
-    """The largest difference over the largest value, or over the least that counts as large."""
+    """The largest difference over the largest value, or over `least` if that is larger."""
     difference, scale = _largest(ours - theirs), max(_largest(theirs), least)
     if difference == 0.0:
         return 0.0

@@ -1,10 +1,10 @@
-"""A model file as robosim loads it, held to the library whose format it is.
+"""A model file as robosim loads it, compared with the library whose format it is.
 
-URDF is held to Pinocchio, and to MuJoCo where that reads the file; MJCF to MuJoCo's compiled
-model. First what there is, element by element: joints, coordinates, bodies with mass, centre
-and inertia, frames. Then what follows from it at random states, by `robosim.compare`.
+URDF is compared with Pinocchio, and with MuJoCo where MuJoCo reads the file; MJCF with MuJoCo's
+compiled model. First the elements are compared: joints, coordinates, bodies with mass, centre and
+inertia, and frames. Then follow derived quantities at random states, by `robosim.compare`.
 
-Bodies that a library keeps apart but that cannot move against each other count as one.
+Bodies that a library keeps apart, although they cannot move against each other, count as one.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ TOLERANCES = {"mass matrix": 1e-8, "bias forces": 1e-8, "forward accelerations":
 
 
 class Moving(NamedTuple):
-    """What moves as one: mass [kg], centre (3,) [m] and inertia (3, 3) [kg m^2] about it.
+    """A moving body: mass [kg], centre (3,) [m] and inertia (3, 3) [kg m^2] about the centre.
 
-    In the axes and from the origin of the frame that its joint leads to.
+    Axes and origin are those of the frame that the body's joint leads to.
     """
 
     mass: float
@@ -45,7 +45,7 @@ class Moving(NamedTuple):
 
 
 class Structure(NamedTuple):
-    """What a model is made of.
+    """The elements of a model.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Structure(NamedTuple):
     joints : int
         Joints that can move.
     bodies : dict of str to Moving
-        By the name of a frame of theirs, without those fixed to the world.
+        By the name of one of their frames, without bodies fixed to the world.
     frames : dict of str to ((3, 3), (3,))
         Rotation and position in the body that the frame is fixed to.
     """
@@ -67,7 +67,7 @@ class Structure(NamedTuple):
 
 @dataclass(frozen=True)
 class Check:
-    """One quantity: its error, how large that may be, and whether it is."""
+    """One quantity: its error and its tolerance."""
 
     name: str
     error: float
@@ -126,15 +126,15 @@ class Report:
 
 
 def check_robot(robot: Mechanism, report: Report, states: int = STATES, seed: int = 0) -> None:
-    """Hold a robot that was loaded from a file to the report's reference, and report it.
+    """Compare a robot that was loaded from a file with the report's reference, and report it.
 
     Parameters
     ----------
     robot : Mechanism
     report : Report
-        Of that file; filled in here.
+        The report of that file, which is filled in.
     states, seed : int
-        Number of random states, and where they start from.
+        Number of random states, and the seed of the random numbers.
     """
     try:
         peer = open_peer(report.reference, robot)
@@ -152,8 +152,8 @@ def check_robot(robot: Mechanism, report: Report, states: int = STATES, seed: in
 
 
 def structure(robot: Mechanism, reference: str) -> Structure:
-    """Of a mechanism; coordinates are counted as the reference has them."""
-    # A body that only carries one of several joints is none of the file's.
+    """The elements of a mechanism, with coordinates counted as the reference counts them."""
+    # A carrier, a body between the parts of one joint, is not in the file.
     carriers = {body.name for body in robot.bodies if body.carrier}
     moving = [joint for joint in robot.tree_joints if joint.nv > 0]
     bodies = {}
@@ -164,7 +164,7 @@ def structure(robot: Mechanism, reference: str) -> Structure:
                 body.mass, -body.reference_position, np.asarray(body.inertia)
             )
     count = count_joints(robot)
-    if reference == "mujoco":  # which has no joint with several coordinates but these
+    if reference == "mujoco":  # whose other joints have one coordinate each
         parts = (joint.nv - 2 * joint.has_quaternion for joint in moving)
         free = sum(joint.kind == "floating" and joint.parent is None for joint in moving)
         count = sum(parts) - 3 * free
@@ -181,7 +181,7 @@ def structure(robot: Mechanism, reference: str) -> Structure:
 
 
 def of_peer(peer: Peer) -> Structure:
-    """Of a model that Pinocchio or MuJoCo has loaded."""
+    """The elements of a model that Pinocchio or MuJoCo has loaded."""
     return _of_pinocchio(peer) if peer.name == "pinocchio" else _of_mujoco(peer)
 
 
@@ -214,7 +214,7 @@ def _of_mujoco(peer: Any) -> Structure:
     frames: dict[str, tuple[Array, Array]] = {}
     parts: dict[int, list[tuple[float, Array, Array]]] = {}
     for k in range(model.nbody):
-        # What is in no tree does not move; a body that is placed by hand is its own root in MuJoCo.
+        # A body in no tree does not move. A mocap body is its own root in MuJoCo.
         top = model.body_weldid[k] if model.body_treeid[k] >= 0 else 0
         frames[model.body(k).name or f"body{k}"] = R[top].T @ R[k], R[top].T @ (x[k] - x[top])
         R_i = np.array(data.ximat[k]).reshape(3, 3)
@@ -237,9 +237,9 @@ def _together(parts: list[tuple[float, Array, Array]]) -> Moving:
 
 
 def structure_checks(ours: Structure, theirs: Structure) -> list[Check]:
-    """Counts must be the same, numbers to 1e-9 of the largest of their kind in the model.
+    """Counts have to be equal, numbers within 1e-9 of the largest of their kind in the model.
 
-    An inertia counts relative to that of the same body, which may be far smaller than others.
+    An inertia is relative to that of the same body, which may be far smaller than others.
     """
     checks = [
         Check(what, abs(getattr(ours, what) - getattr(theirs, what)), 0)
@@ -259,7 +259,7 @@ def structure_checks(ours: Structure, theirs: Structure) -> list[Check]:
         Check("centres", _largest([a.center - b.center for a, b in pairs]) / length, TOLERANCE),
         Check(
             "inertias",
-            # A point mass has none to compare with.
+            # A point mass has no inertia to compare with.
             _largest([(a.inertia - b.inertia) / (np.abs(b.inertia).max() or 1) for a, b in pairs]),
             TOLERANCE,
         ),
@@ -269,5 +269,5 @@ def structure_checks(ours: Structure, theirs: Structure) -> list[Check]:
 
 
 def _largest(errors: list[Any]) -> float:
-    # Not Python's max(): a NaN must stay.
+    # Not Python's max(), which may drop a NaN.
     return float(np.max([np.max(np.abs(error)) for error in errors], initial=0.0))

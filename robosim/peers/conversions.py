@@ -1,14 +1,14 @@
 """Joint coordinates to and from those of Pinocchio and MuJoCo.
 
-Here, q and v follow the tree order of the model file; a floating base is the position of the base
-link's origin in the world and a quaternion (w, x, y, z), its twist the velocity of that point in
-world axes and the angular velocity in body axes. See docs/conventions.md for all three libraries.
+Here, q and v follow the tree order of the model file. A floating base is the position of the base
+link's origin in the world and a quaternion (w, x, y, z). Its velocity is that of the origin in
+world axes, and the angular velocity in body axes. See docs/conventions.md for all three libraries.
 
-Pinocchio visits the children of a link in the order of the names of their joints, fixed ones
-included; its quaternions are (x, y, z, w), its base velocity is in body axes, a continuous joint
-is (cos, sin), a planar one (x, y, cos, sin) with its velocity in the child's axes. MuJoCo differs
-in nothing but how many joints it makes of a planar one. Both have a joint for each coordinate of a
-chart of hinges and slides, called as the coordinate is.
+Pinocchio visits the children of a link in the order of the names of their joints, including fixed
+joints. Quaternions are (x, y, z, w), and the velocity of the base is in body axes. A continuous
+joint is (cos, sin), and a planar one (x, y, cos, sin) with its velocity in the child's axes. MuJoCo
+differs only in the number of joints for a planar one. Both have a joint for each coordinate of a
+chart of hinges and slides, with the coordinate's name.
 
 Neither library is imported.
 """
@@ -39,10 +39,10 @@ PLANAR_PARTS = ("_TX", "_TY", "_RZ")
 
 
 class _Own(NamedTuple):
-    """A joint that can move, or one of a chain that a chart stands for, and where it is here.
+    """A joint that can move, or one of a chain that a chart stands for, with robosim's slices.
 
-    The names of all joints of the file that lead to its child from the root are its path; the
-    lexicographic order of paths is the depth-first one in which siblings go by name.
+    A path consists of the names of all joints of the file from the root to the child. The
+    lexicographic order of paths is the depth-first order with siblings in the order of their names.
     """
 
     joint: Joint
@@ -52,7 +52,7 @@ class _Own(NamedTuple):
 
 
 class _Slot(NamedTuple):
-    """Where a joint's coordinates are, here and in a peer."""
+    """The indices of a joint's coordinates, in robosim and in a peer."""
 
     joint: Joint
     q: slice
@@ -78,7 +78,8 @@ def to_pinocchio(
     q : (nq,)
     v : (nv,) or None
     model : pinocchio.Model or None
-        Whose joints to follow, found by name. None: those of ``buildModelFromUrdf`` on the file
+        Model with the joints, which are found by name. None: the model of ``buildModelFromUrdf``
+        for the file
         that the robot was loaded from, with a free flyer if the root floats.
 
     Returns
@@ -116,7 +117,7 @@ def from_pinocchio(
 ) -> Array | tuple[Array, Array]:
     """Coordinates (nq,), and velocities (nv,), from Pinocchio's; the inverse of `to_pinocchio`.
 
-    Of an angle that Pinocchio has as (cos, sin), the one in (-pi, pi] is returned.
+    An angle that Pinocchio represents as (cos, sin) is returned in (-pi, pi].
     """
     slots = _pinocchio_slots(robot, model)
     q_peer = _checked("Pinocchio's q", q, _width(slots, "peer_q"))
@@ -130,10 +131,10 @@ def from_pinocchio(
 
 
 def velocity_map_from_pinocchio(robot: Mechanism, q: ArrayLike, *, model: Any = None) -> Array:
-    """T (nv, nv) with ``v = T v_pin`` at coordinates q (nq,) of ours; it is orthogonal.
+    """T (nv, nv) with ``v = T v_pin`` at robosim's coordinates q (nq,); an orthogonal matrix.
 
-    Generalized forces go the other way, ``tau_pin = T^T tau``, a mass matrix is
-    ``M_pin = T^T M T``, and accelerations are ``a = T a_pin + velocity_drift_from_pinocchio``.
+    Generalized forces transform by ``tau_pin = T^T tau``, a mass matrix by ``M_pin = T^T M T``, and
+    accelerations by ``a = T a_pin + velocity_drift_from_pinocchio``.
     """
     return _velocity_map(robot, _pinocchio_slots(robot, model), _checked("q", q, robot.nq))
 
@@ -141,9 +142,9 @@ def velocity_map_from_pinocchio(robot: Mechanism, q: ArrayLike, *, model: Any = 
 def velocity_drift_from_pinocchio(
     robot: Mechanism, q: ArrayLike, v: ArrayLike, *, model: Any = None
 ) -> Array:
-    """T' v_pin (nv,), of the map T of `velocity_map_from_pinocchio`, moving at v (nv,) of ours.
+    """dT/dt v_pin (nv,), for T of `velocity_map_from_pinocchio` at robosim's velocities v (nv,).
 
-    Pinocchio differentiates the base's velocity in axes that turn.
+    The term exists because Pinocchio differentiates the base's velocity in rotating axes.
     """
     q, v = _checked("q", q, robot.nq), _checked("v", v, robot.nv)
     drift = np.zeros(robot.nv)
@@ -178,8 +179,8 @@ def to_mujoco(
     v : (nv,) or None
         MuJoCo's means the same; accelerations, forces and mass matrices too, in its order.
     model : mujoco.MjModel or None
-        Whose joints to follow, found by name. None: those that MuJoCo makes of the robot's URDF,
-        which are in the same order. A floating base is its free joint, whatever its name.
+        Model with the joints, which are found by name. None: MuJoCo's model of the robot's URDF,
+        which has the same order. A floating base is its free joint, for any name.
 
     Raises
     ------
@@ -220,7 +221,7 @@ def _checked(name: str, value: ArrayLike, size: int) -> Array:
 
 
 def _ours(robot: Mechanism, order: Sequence[Joint] = ()) -> Iterator[_Own]:
-    """Joints that can move, with their places in q and v; in an order, or in that of the robot."""
+    """Joints that can move, with their slices of q and v, in a given order or the robot's."""
     paths: dict[str | None, tuple[str, ...]] = {None: ()}
     at = {joint.child: j for j, joint in enumerate(robot.tree_joints)}
     for joint in order or robot.tree_joints:
@@ -240,7 +241,7 @@ def _ours(robot: Mechanism, order: Sequence[Joint] = ()) -> Iterator[_Own]:
 
 
 def count_joints(robot: Mechanism) -> int:
-    """Joints that can move, as peers have them: each of a chain that a chart stands for."""
+    """Number of joints that can move, as peers count them: each joint of a chart's chain counts."""
     return sum(1 for _ in _ours(robot))
 
 
@@ -291,7 +292,7 @@ def _pinocchio_joint(joint: Joint, model: Any) -> Any:
 
 
 def _pinocchio_nq(joint: Joint) -> int:
-    """Coordinates of a joint; a continuous hinge has two."""
+    """Number of coordinates of a joint in Pinocchio; a continuous hinge has two."""
     _refuse_kind("Pinocchio", joint)
     continuous = joint.continuous
     if continuous is None:
@@ -334,7 +335,7 @@ def refuse_loops(peer: str, robot: Mechanism) -> None:
 
 
 def _moves_with_child(joint: Joint) -> bool:
-    """Whether Pinocchio has the velocity of the joint's translation in the child's axes."""
+    """Whether Pinocchio expresses the velocity of the joint's translation in the child's axes."""
     return joint.kind in ("floating", "planar")
 
 
@@ -398,7 +399,7 @@ def _mujoco_slots(robot: Mechanism, model: Any) -> list[_Slot]:
 
 
 def _mujoco_addresses(joint: Joint, model: Any) -> tuple[int, int]:
-    """Where a joint's coordinates begin in qpos and in qvel."""
+    """First index of a joint's coordinates in qpos, and of its velocities in qvel."""
     name = joint.name + (PLANAR_PARTS[0] if joint.kind == "planar" else "")
     free = np.flatnonzero(model.jnt_type == 0)  # mjJNT_FREE
     try:

@@ -1,6 +1,6 @@
-"""Other libraries as a reference: the same model file, answered in our own coordinates.
+"""Other libraries as a reference: the same model file, with results in robosim's coordinates.
 
-They are optional and imported when one is asked for.
+The libraries are optional; each is imported on first use.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from robosim.peers.reduced_answers import Reduced
 from robosim.version import install
 
 Array = NDArray[np.float64]
-# MuJoCo's coefficients of higher order, of springs and dampers.
+# Coefficients of higher order of MuJoCo's springs and dampers.
 POLYNOMIALS = (
     "jnt_stiffnesspoly", "dof_dampingpoly", "tendon_stiffnesspoly", "tendon_dampingpoly",
 )  # fmt: skip
 
 
 class Peer(Protocol):
-    """A library that has loaded the robot's own model file."""
+    """A library that has loaded the robot's model file."""
 
     name: str
     version: str
@@ -37,12 +37,12 @@ class Peer(Protocol):
     total_mass: float
 
     def answer(self, q: Array, v: Array, tau: Array) -> Answer:
-        """Everything at coordinates q, velocities v, under generalized forces tau (of ours)."""
+        """All results at q and v under generalized forces tau, in robosim's coordinates."""
         ...
 
 
 def open_peer(name: str, robot: Mechanism) -> Peer:
-    """The peer of that name with the robot's model file loaded.
+    """The peer with that name, with the robot's model file loaded.
 
     Raises
     ------
@@ -89,13 +89,14 @@ class Pinocchio:
         self._robot = robot
         self.version = str(pin.__version__)
         try:
-            # As text: of the file itself, names in an encoding other than UTF-8 would be torn.
+            # Parsed text, because in the file, names in an encoding other than UTF-8 would be
+            # garbled.
             text = etree.tostring(_root_of(Path(str(robot.source))), encoding="unicode")
             model = pin.buildModelFromXML(text)
-            # A file can have a floating joint of its own below a massless root.
+            # A file can have a floating joint below a massless root.
             if robot.floating_base and not model.existJointName(robot.joints[0].name):
                 model = pin.buildModelFromXML(text, pin.JointModelFreeFlyer())
-        except Exception as error:  # Pinocchio raises what C++ raises
+        except Exception as error:  # Pinocchio raises the exceptions of C++
             raise PeerError(f"{robot.source}: Pinocchio cannot load it: {error}") from error
         model.gravity.linear[:] = GRAVITY
         self._model, self._data = model, model.createData()
@@ -103,7 +104,7 @@ class Pinocchio:
             frame.name: k for k, frame in enumerate(model.frames) if frame.type == pin.BODY
         }
         self.frames = tuple(self._links)
-        # Pinocchio leaves out what is fixed to the world; it is body 0.
+        # Pinocchio omits the mass that is fixed to the world, body 0.
         self.total_mass = float(sum(inertia.mass for inertia in model.inertias))
 
     def answer(self, q: Array, v: Array, tau: Array) -> Answer:
@@ -131,10 +132,10 @@ class Pinocchio:
 
 
 class MuJoCo:
-    """MuJoCo, as bodies and joints move freely: no contacts, limits, springs, damping or rotors.
+    """MuJoCo with free joints: no contacts, limits, springs, damping or rotors.
 
-    A URDF file is handed over without shapes, an MJCF file as it is. The coordinates of what was
-    loaded from MJCF are MuJoCo's own.
+    A URDF file is passed on without shapes, an MJCF file unchanged. A robot that was loaded from
+    MJCF has MuJoCo's coordinates.
     """
 
     name = "mujoco"
@@ -164,20 +165,20 @@ class MuJoCo:
             )
         self._let_go(model)
         self._data = mj.MjData(model)
-        # Its world is a frame of ours only where a link of the file is called so.
+        # MuJoCo's world is a frame in robosim only if a link of the file has that name.
         frames = (*robot.world_frames, *(frame for _, frame in robot.frames()))
         first = 0 if any(frame.name == "world" for frame in frames) else 1
-        # Our reader numbers bodies without a name as MuJoCo does.
+        # robosim numbers bodies without a name as MuJoCo does.
         self._links = {model.body(k).name or f"body{k}": k for k in range(first, model.nbody)}
         self.frames = tuple(self._links)
-        # What is fixed to the world is no body of ours in MJCF.
+        # Bodies fixed to the world are not bodies of a robot from MJCF.
         self._masses = np.array(model.body_mass)
         if self._own:
             self._masses[model.body_treeid < 0] = 0.0
         self.total_mass = float(self._masses.sum())
 
     def _let_go(self, model: Any) -> None:
-        """Leave nothing to act but inertia, gravity and given forces."""
+        """Disable all forces except inertia, gravity and applied forces."""
         off = self._mj.mjtDisableBit
         model.opt.gravity[:] = GRAVITY
         model.opt.disableflags |= int(off.mjDSBL_CONSTRAINT) | int(off.mjDSBL_ACTUATION)
@@ -187,11 +188,11 @@ class MuJoCo:
             model.dof_damping, model.dof_frictionloss, model.dof_armature, model.jnt_stiffness,
             model.tendon_stiffness, model.tendon_damping, model.tendon_armature,
             model.body_gravcomp,
-            # Of polynomials, which older versions do not have.
+            # Polynomial coefficients, which older versions do not have.
             *(getattr(model, name) for name in POLYNOMIALS if hasattr(model, name)),
         ):  # fmt: skip
             array[:] = 0.0
-        # Without this the rotors would stay in the mass of joints whose inertia is constant.
+        # Otherwise the rotors would remain in the mass of joints whose inertia is constant.
         self._mj.mj_setConst(model, self._mj.MjData(model))
 
     def _coordinates(self, q: Array, v: Array) -> tuple[Array, Array]:
@@ -225,7 +226,7 @@ def _root_of(file: Path) -> etree._Element:
 
 
 def _for_mujoco(root: etree._Element) -> str:
-    """A URDF's text without shapes, and with every link kept as a body of its own."""
+    """The text of a URDF without shapes; links that are fixed to each other are not merged."""
     for element in list(root):
         if element.tag == "link":
             for shape in (*element.findall("visual"), *element.findall("collision")):

@@ -1,9 +1,9 @@
-"""The same mechanism in MuJoCo: written as MJCF from ours, stepped with stated settings.
+"""The same mechanism in MuJoCo: written as MJCF, and stepped with given settings.
 
-Bodies keep their masses, inertias and reference frames, hinges, balls, slides and free bodies
-become MuJoCo's joints with their limits, dampers, dry friction and rotors, joints that close a loop
-become its ``connect`` equalities, and collision shapes touch the ground only, as ours do. A PD
-becomes MuJoCo's actuators, whose controls are its targets.
+Bodies keep their masses, inertias and reference frames. Hinges, balls, slides and free bodies
+become MuJoCo's joints with their limits, dampers, dry friction and rotors. Joints that close a loop
+become ``connect`` equalities. Collision shapes touch only the ground, as in robosim. A PD becomes
+MuJoCo's actuators, whose controls are its targets.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ SAID = {"mujoco_default": "MuJoCo at its defaults", "mujoco_best": "MuJoCo at it
 
 @dataclass(frozen=True)
 class Settings:
-    """What MuJoCo is told beyond the model; the defaults are MuJoCo's own.
+    """Settings of MuJoCo beyond the model; the defaults are MuJoCo's.
 
     Attributes
     ----------
     integrator : str
     solref : (2,) or None
-        Time constant [s] and damping ratio of contacts and equalities. Given, MuJoCo's rule that
-        the time constant be at least two timesteps is switched off.
+        Time constant [s] and damping ratio of contacts and equalities. If given, MuJoCo's lower
+        bound of two time steps for the time constant is disabled.
     solimp : (3,) or None
     cone : str
     impratio : float
@@ -53,7 +53,7 @@ class Settings:
     impratio: float = 1.0
 
     def told(self) -> str:
-        """The settings that are not MuJoCo's own, in a line."""
+        """The settings that differ from MuJoCo's defaults, in one line."""
         parts = [] if self.integrator == "Euler" else [self.integrator]
         if self.solref is not None:
             parts.append(f"solref {self.solref[0]:g} {self.solref[1]:g}, refsafe off")
@@ -67,7 +67,7 @@ class Settings:
 
 
 def said(key: str, settings: str) -> str:
-    """A peer's name in a sentence, with the settings that are not MuJoCo's own."""
+    """A peer's name for a sentence, with the settings that differ from MuJoCo's defaults."""
     return SAID[key] if settings == "default" else f"{SAID[key]} ({settings})"
 
 
@@ -77,7 +77,7 @@ def available() -> bool:
 
 
 def version() -> str | None:
-    """MuJoCo's version, or None without it."""
+    """MuJoCo's version, or None if MuJoCo is not installed."""
     if not available():
         return None
     import mujoco
@@ -105,7 +105,7 @@ def mjcf(
     Raises
     ------
     PeerError
-        For a joint that this writer does not know.
+        For a joint that is not supported here.
     """
     root = etree.Element("mujoco", model=robot.name)
     etree.SubElement(root, "compiler", angle="radian")
@@ -123,7 +123,7 @@ def mjcf(
     soft = _soft(settings)
     world = etree.SubElement(root, "worldbody")
     if robot.contacts:
-        # Friction is the larger of two geoms'; the plane leaves it to the body.
+        # MuJoCo takes the larger friction of two geoms, so the plane has none.
         etree.SubElement(
             world, "geom", type="plane", size="100 100 1", contype="2", conaffinity="1",
             friction="0 0 0", **soft,
@@ -167,7 +167,7 @@ def _write_joint(element: Any, joint: Joint, hinge: Array) -> None:
         }
         limits = [float(np.asarray(side)[0]) for side in (joint.lower, joint.upper)]
         if np.isfinite(limits).any():
-            # MuJoCo has only pairs of limits; the one that is not there is put out of reach.
+            # MuJoCo has only pairs of limits, so a missing one is put out of reach.
             attributes |= {"limited": "true", "range": _text(np.clip(limits, -1e6, 1e6))}
     etree.SubElement(element, "joint", attributes)
 
@@ -229,7 +229,7 @@ def _text(values: ArrayLike) -> str:
 
 
 class MuJoCoRun:
-    """A mechanism of ours, stepped by MuJoCo.
+    """A mechanism of robosim, stepped by MuJoCo.
 
     Parameters
     ----------
@@ -238,14 +238,14 @@ class MuJoCoRun:
     settings : Settings
     gravity : (3,) [m/s^2]
     servos : PD or None
-        Joint control by MuJoCo's own actuators.
+        Joint control by MuJoCo's actuators.
 
     Attributes
     ----------
     model, data
-        MuJoCo's own.
+        MuJoCo's objects.
     failed_at : float or None [s]
-        When it first said that the simulation is unstable; it is not stepped any further.
+        Time of MuJoCo's first warning of an instability; no step is taken after it.
     """
 
     def __init__(
@@ -268,7 +268,7 @@ class MuJoCoRun:
         self._steps = 0
 
     def set_state(self, q: ArrayLike, v: ArrayLike | None = None) -> None:
-        """Coordinates and velocities in our order, which the MJCF was written in."""
+        """Set coordinates and velocities in robosim's order, in which the MJCF was written."""
         self.data.qpos[:] = q
         self.data.qvel[:] = 0.0 if v is None else v
         self._mujoco.mj_forward(self.model, self.data)
@@ -279,7 +279,7 @@ class MuJoCoRun:
         return self._steps * float(self.model.opt.timestep)
 
     def _look(self) -> None:
-        """Compute what depends on the present state; a step leaves that of the state before."""
+        """Compute the quantities of the present state; a step leaves those of the state before."""
         with quiet(self._mujoco):
             self._mujoco.mj_step1(self.model, self.data)
 
@@ -289,19 +289,19 @@ class MuJoCoRun:
         return float(self.data.energy.sum())
 
     def gap(self) -> float:
-        """Smallest distance from the ground of a body near it [m]; inf if none is near."""
+        """Smallest gap between the ground and a body near it [m]; inf if no body is near."""
         self._look()
         return float(self.data.contact.dist.min()) if self.data.ncon else float("inf")
 
     def closure(self) -> float:
-        """Largest distance of two points that an equality should hold together [m]."""
+        """Largest distance of two points that an equality holds together [m]."""
         self._look()
         model, data = self.model, self.data
         ends = data.site_xpos[model.eq_obj1id] - data.site_xpos[model.eq_obj2id]
         return float(np.linalg.norm(ends, axis=1).max(initial=0.0))
 
     def step(self, steps: int = 1) -> bool:
-        """Take some steps; False, and never any more, once MuJoCo has warned of an instability."""
+        """Take some time steps; False from MuJoCo's first warning of an instability on."""
         if self.failed_at is None:
             with quiet(self._mujoco):
                 self._mujoco.mj_step(self.model, self.data, nstep=steps)
@@ -315,7 +315,7 @@ class MuJoCoRun:
     def sample(
         self, steps: int, every: int, *reads: Callable[[], Any]
     ) -> tuple[Array, list[NDArray[Any]]]:
-        """Times [s] and what the functions read, at the start and after every `every` steps."""
+        """Times [s] and values of the functions, at the start and after every `every` steps."""
         t, values = [self.time], [[read() for read in reads]]
         while self._steps < steps and self.step(every):
             t.append(self.time)
@@ -325,7 +325,7 @@ class MuJoCoRun:
 
 @contextmanager
 def quiet(mujoco: Any) -> Iterator[None]:
-    """MuJoCo's warnings are counted in its data; here they are kept from the terminal."""
+    """Context in which MuJoCo's warnings, which its data count, are not printed."""
     mujoco.set_mju_user_warning(lambda text: None)
     try:
         yield

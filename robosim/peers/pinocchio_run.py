@@ -1,4 +1,4 @@
-"""Accelerations by Pinocchio's articulated bodies, for the same mechanism."""
+"""Accelerations by Pinocchio's articulated-body algorithm, for the same mechanism."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def available() -> bool:
 
 
 def model_of(robot: Mechanism) -> Any:
-    """Pinocchio's model of a tree of hinges, slides, ball joints and floating ones.
+    """Pinocchio's model of a tree with hinges, slides, ball joints and floating joints.
 
-    Springs, dampers, rotors and limits are left out.
+    Springs, dampers, rotors and limits are omitted.
 
     Raises
     ------
@@ -39,7 +39,7 @@ def model_of(robot: Mechanism) -> Any:
     index: dict[str | None, int] = {None: 0}
     after: dict[str | None, Array] = {
         None: np.zeros(3)
-    }  # places of joints in their children, from the centre of mass
+    }  # positions of joints in their children, from the centre of mass
     for joint, body in zip(robot.tree_joints, robot.bodies, strict=True):
         kind = _kind(pin, joint)
         turn = quaternions.rotation_matrix(np.asarray(joint.offset, dtype=float))
@@ -68,7 +68,7 @@ def _kind(pin: Any, joint: Joint) -> Any:
 
 
 def accelerations(robot: Mechanism, model: Any = None) -> Callable[[Array, Array], Array]:
-    """A function from q (nq,) and v (nv,) to accelerations (nv,), of ours, without torques.
+    """A function from robosim's q (nq,) and v (nv,) to accelerations (nv,) without torques.
 
     Parameters
     ----------

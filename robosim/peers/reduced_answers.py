@@ -1,4 +1,4 @@
-"""The formulation of [Sueda] as a reference: another way to the same numbers, in plain numpy."""
+"""The formulation of [Sueda] as a reference: an independent computation in plain numpy."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from robosim.version import __version__
 
 
 class Reduced:
-    """`robosim.ReducedSimulation`'s equations, as bodies and joints move freely.
+    """The equations of `robosim.ReducedSimulation`, with bodies and joints that move freely.
 
-    Its mass matrix is ``J^T M J`` of Jacobians [Sueda, Alg. 1], and its accelerations are those of
-    Alg. 10, which share no code with what they are compared to. It needs no model file.
+    The mass matrix is ``J^T M J`` with Jacobians of [Sueda, Alg. 1], and accelerations are those of
+    Alg. 10. Neither shares code with the compared functions. No model file is needed.
     """
 
     name = "reduced"

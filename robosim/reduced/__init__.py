@@ -13,7 +13,7 @@ __all__ = ["PointForce", "ReducedSimulation"]
 
 
 def __getattr__(name: str) -> Any:
-    # On first use, so that importing a part of it does not wait for numba.
+    # Imported on first use, so that an import of a submodule does not import numba.
     if name == "ReducedSimulation":
         from robosim.reduced import simulation
 

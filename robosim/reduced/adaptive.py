@@ -1,4 +1,4 @@
-"""Steps by an integrator that chooses its own, of accelerations [Sueda, Eqs. 2.21, 2.98, 2.106]."""
+"""Adaptive steps: accelerations, integrated by DOP853 [Sueda, Eqs. 2.21, 2.98, 2.106]."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ from robosim.validation import Array
 def accelerations(
     model: Model, q: Array, v: Array, time: float, loads: Loads
 ) -> tuple[Array, Array]:
-    """Accelerations (nv,) and multipliers (m,), of ``-G^T lambda`` along the coordinates.
+    """Accelerations (nv,) and multipliers (m,), whose forces along coordinates are ``-G^T lambda``.
 
-    Constraints with ``-2 alpha G v - beta^2 g`` [Sueda, Eq. 1.82], both of `baumgarte`.
+    Constraints are stabilized by ``-2 alpha G v - beta^2 g`` [Sueda, Eq. 1.82], with `baumgarte`
+    for both.
     """
     links = model.links
     placed = Placed(links, q, v)
@@ -40,7 +41,7 @@ def accelerations(
 
 
 def _rows(model: Model, placed: Placed, time: float) -> tuple[Array, Array]:
-    """Rows (m, nv) of accelerations, and what they have to be (m,)."""
+    """Rows (m, nv) of accelerations, and their right-hand sides (m,)."""
     nv, rate = len(placed.v), model.baumgarte or 0.0
     rows, wanted = [np.zeros((0, nv))], [np.zeros(0)]
     twists = placed.twists.reshape(-1)
@@ -71,9 +72,9 @@ def step(
     Raises
     ------
     robosim.reduced.solving.Unsolved
-        Where the integrator gives up.
+        If the integrator fails.
     """
-    # Not at the top: it takes longer to import than the rest.
+    # Imported here, because scipy.integrate takes longer to import than the rest.
     from scipy.integrate import solve_ivp
 
     nq, links = len(q), model.links

@@ -1,4 +1,4 @@
-"""Bearings: friction on the pads of joints that follows what these carry [Sueda, Sect. 2.11]."""
+"""Bearings: friction on the pads of joints, proportional to their loads [Sueda, Sect. 2.11]."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ class Held:
         self.slips = np.concatenate((pads.tangents, arms), axis=2).reshape(-1, 6)
 
     def pressed(self, wrench: Array) -> Array:
-        """(m,) what presses along the normals for the wrench (6,) of the joint [Sueda, Eq. 2.118].
+        """Normal forces (m,) of the pads for the wrench (6,) of the joint [Sueda, Eq. 2.118].
 
-        The least of all that give this wrench, of which the equation is a regularized form.
+        The result are the smallest forces that produce the wrench; (2.118) is a regularized form.
         """
         return np.asarray(self.shares @ wrench)
 
     def bounds(self, wrench: Array) -> Array:
-        """(k,) the most friction along each tangent, by the wrench (6,) of the joint.
+        """Bounds (k,) of friction along each tangent for the wrench (6,) of the joint.
 
-        The normals of a pad share its tangents, so that what they press with adds up.
+        The normals of a pad share its tangents, so their normal forces are added.
         """
         pressed = np.zeros(len(self.pads.points))
         np.add.at(pressed, list(self.pads.pad_of), np.abs(self.pressed(wrench)))
@@ -56,7 +56,7 @@ class Held:
 
 
 def bearings_of(robot: Mechanism) -> list[Held]:
-    """The bearings of all joints, of those too that close loops."""
+    """The bearings of all joints, including those that close loops."""
     return [
         Held(joint, i, joint.bearing.friction, pads_of(joint.bearing, joint.kind, joint.axis))
         for i, joint in enumerate(robot.joints)
@@ -66,7 +66,7 @@ def bearings_of(robot: Mechanism) -> list[Held]:
 
 @dataclass
 class Maximal:
-    """A step of all bodies as if no joint held them, and what then does [Sueda, Eqs. 2.117, 2.119].
+    """A step without joints, and the joints' reactions [Sueda, Eqs. 2.117, 2.119].
 
     Attributes
     ----------
@@ -78,9 +78,9 @@ class Maximal:
     bias : (6 nb,)
         ``h M dJ/dt v``.
     rows : (m, 6 nb)
-        Of the equalities of a step, what acts on bodies.
+        The parts of a step's equality constraints that act on bodies.
     loops : sequence of slices
-        Which of them belong to each joint that closes a loop.
+        The rows of each joint that closes a loop.
     """
 
     placed: Placed
@@ -93,9 +93,9 @@ class Maximal:
     def reactions(self, total: Array, multipliers: Array) -> list[Array]:
         """Impulses (6,) of all joints on their children, about their points, in child axes.
 
-        Those of the tree from the leaves on: what its joint gives a body, less what the body
-        gives on to its children. `total` (6 nb,) is of joints of the tree alone, `multipliers`
-        (m,) are those of the equalities.
+        For the tree they follow from the leaves on: a joint's impulse is the body's total, plus
+        what the body transmits to its children. `total` (6 nb,) is that of the joints of the tree
+        alone; `multipliers` (m,) are those of the equality constraints.
         """
         links = self.placed.links
         below, found = total.reshape(-1, 6).copy(), []
@@ -112,7 +112,7 @@ class Maximal:
 
 
 def about_point(joint: Joint, wrench: Array) -> Array:
-    """A wrench (6,) on a joint's child about its centre of mass, about the joint's point."""
+    """A wrench (6,) on a joint's child, moved from its centre of mass to the joint's point."""
     force, moment = wrench[:3], wrench[3:]
     return np.concatenate((force, moment - np.cross(np.asarray(joint.child_position), force)))
 
@@ -128,9 +128,8 @@ def bilateral(
 ) -> Resisted:
     """Bilateral staggered projections [Sueda, Alg. 8], with loops and contacts.
 
-    What joints carry is what bodies get beside all other forces, ``dJ/dt v`` included, which
-    (2.117) leaves out. In (2.119) the multipliers of loops and contacts are those of the solve with
-    the joints; without joints these would be others.
+    The reactions of joints include ``dJ/dt v``, which (2.117) omits. In (2.119) the multipliers of
+    loops and contacts are those of the solve with the joints; without joints these would be others.
 
     Parameters
     ----------
@@ -139,8 +138,8 @@ def bilateral(
     held : sequence of Held
     touching : Touching
     single : bool
-        Whether friction of contact points is that of (1.88), within the same equations, and not
-        part of the friction problem.
+        Whether friction of contact points is that of (1.88), within the same equations, instead of
+        a part of the friction problem.
     slip : (6 nb,)
     """
     robot, E = maximal.placed.links.robot, maximal.placed.E

@@ -1,7 +1,7 @@
 """Constraints as rows: loops, couplings, driven joints and bodies [Sueda, Sects. 2.8, 2.9].
 
-Rows G of twists or of velocities, the value g of the constraint and, at the level of accelerations,
-what G's own rate adds. ``G u`` is the rate of g, wherever g is zero.
+Each constraint has rows G, for twists or velocities, and a value g. At the level of accelerations,
+the rate of G adds a bias. ``G u`` is the rate of g wherever g is zero.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ class Rows(NamedTuple):
 
     G: Array  # (m, 6 nb)
     g: Array  # (m,) [m or rad]
-    bias: Array  # (m,) rate of G times the twists
+    bias: Array  # (m,) dG/dt times the twists
 
 
 def loop_rows(robot: Mechanism, joint: Joint, E: Sequence[Array], twists: Array) -> Rows:
     """Rows of a joint that closes a loop, between its parent a and its child b.
 
-    Where a point is held, the rows are in world axes [Sueda, Eqs. 2.95, 2.97]; where it slides, in
-    the joint's frame, which turns with the parent. Rotations are held in the joint's frame.
+    Rows of a point that is held are in world axes [Sueda, Eqs. 2.95, 2.97]. Rows of a sliding
+    joint, and those of rotations, are in the joint's frame, which turns with the parent.
     """
     none = np.eye(4), np.zeros(6)
     a = None if joint.parent is None else robot.body_index(joint.parent)
@@ -42,7 +42,7 @@ def loop_rows(robot: Mechanism, joint: Joint, E: Sequence[Array], twists: Array)
     w_a, w_b = R_a @ phi_a[3:], R_b @ phi_b[3:]
     dx = R_b @ p_b + E_b[:3, 3] - R_a @ p_a - E_a[:3, 3]
     rate = J_b @ phi_b - J_a @ phi_a
-    # R [w] Gamma phi of both points: what accelerates them while twists stay.
+    # R [w] Gamma phi of both points: their accelerations at constant twists.
     bias = np.cross(w_b, J_b @ phi_b) - np.cross(w_a, J_a @ phi_a)
     turn_a, turn_b = np.zeros((3, 6)), np.zeros((3, 6))
     turn_a[:, 3:], turn_b[:, 3:] = R_a, R_b
@@ -64,7 +64,7 @@ def loop_rows(robot: Mechanism, joint: Joint, E: Sequence[Array], twists: Array)
 
 
 def _turned(joint: Joint, R: Array) -> Array:
-    """By how much (3,) a rotation, child to joint frame, leaves those that are free; small."""
+    """Deviation (3,) of a rotation, child to joint frame, from the free ones, if it is small."""
     if joint.C_R.shape[1] == 1:
         axis = joint.C_R[:, 0]
         return np.cross(axis, R @ axis)
@@ -74,9 +74,9 @@ def _turned(joint: Joint, R: Array) -> Array:
 
 
 def relative_rows(robot: Mechanism, joint: Joint, E: Sequence[Array]) -> Array:
-    """(6, 6 nb): the twist of a joint's child from its parent, at its point, in child axes.
+    """(6, 6 nb): the twist of a joint's child relative to its parent, at its point, in child axes.
 
-    The transpose makes wrenches on both bodies of one on the child [force; moment] there.
+    The transpose maps a wrench on the child [force; moment] there to wrenches on both bodies.
     """
     b = robot.body_index(joint.child)
     to_joint = se3.adjoint(se3.transformation(np.eye(3), -np.asarray(joint.child_position)))
@@ -102,13 +102,13 @@ class Gears:
     Attributes
     ----------
     B : (nv, n)
-        n of the nv velocities move the rest.
+        Map from n independent velocities to all nv.
     offset : (nv,)
-        Of coordinates that are coupled; 0 for others.
+        Offsets of dependent coordinates; 0 for others.
     followers : {index into v: index into q}
-        Of coupled coordinates.
+        Dependent coordinates.
     rest : list of Coupling
-        What couples a coordinate that is coupled already: constraints, by `rows_of`.
+        Couplings of coordinates that are dependent already; these are constraints, by `rows_of`.
     """
 
     def __init__(self, robot: Mechanism) -> None:
@@ -157,14 +157,14 @@ class Gears:
 
 
 class Drive(NamedTuple):
-    """A body whose twist is prescribed along some of its axes [Sueda, Sect. 2.9]."""
+    """A body whose twist is prescribed in some components in body axes [Sueda, Sect. 2.9]."""
 
     body: int
-    twist: Callable[[float], Array]  # by time [s]: velocity in world axes, angular in body axes
+    twist: Callable[[float], Array]  # of time [s]: velocity in world, angular velocity in body axes
     components: tuple[int, ...]  # of the twist in body axes
 
     def rates(self, E: Array, time: float) -> Array:
-        """(m,) of the components in body axes, with the body's present axes."""
+        """Prescribed components (m,) of the twist in body axes, for the body's orientation."""
         given = np.asarray(self.twist(time), dtype=float)
         local = np.concatenate((E[:3, :3].T @ given[:3], given[3:]))
         return local[list(self.components)]

@@ -14,24 +14,24 @@ from robosim.description.mechanism import Mechanism
 from robosim.kernels.contact.kinematics import FLAT, NEARLY_FLAT
 from robosim.validation import Array
 
-TOUCHING = 1e-9  # [m] over the ground, which rounding leaves of a point that rests
-LARGEST = 10.0  # Coulomb coefficient, as `ContactPoint` says
+TOUCHING = 1e-9  # [m]; a smaller gap counts as contact, as rounding errors leave one at rest
+LARGEST = 10.0  # largest Coulomb coefficient, as in `ContactPoint`
 
 
 class Touching(NamedTuple):
-    """Contact points that are on the ground or below it."""
+    """Active contact points: those on or below the ground."""
 
     points: NDArray[np.int64]  # (c,) index into robot.contacts
-    normals: Array  # (c, 6 nb): how fast each rises [Sueda, Eq. 1.76]
-    tangents: Array  # (2 c, 6 nb): how fast it slides along x, and along y of the world
+    normals: Array  # (c, 6 nb): their vertical velocities [Sueda, Eq. 1.76]
+    tangents: Array  # (2 c, 6 nb): their velocities along x and y of the world
     friction: Array  # (c,)
-    least: Array  # (c,) [m/s], how fast each has to rise at least
+    least: Array  # (c,) [m/s], least vertical velocities
 
     def rays(self) -> tuple[Array, Array]:
-        """(4 c, 6 nb) and (4 c,): the edges of the pyramids of (1.85), and what they have to be.
+        """(4 c, 6 nb) and (4 c,): the edges of the pyramids of (1.85), and their lower bounds.
 
-        The impulses of a pyramid are what its edges push, ``n + mu t`` with all four t. The fifth
-        ray, the normal alone, is half of two opposite edges.
+        An impulse in a pyramid is a sum of impulses along its edges, ``n + mu t`` with all four t.
+        The fifth ray of (1.85), the normal alone, is half of the sum of two opposite edges.
         """
         slopes = (np.repeat(self.friction, 2)[:, None] * self.tangents).reshape(
             len(self.normals), 2, self.normals.shape[1]
@@ -41,7 +41,7 @@ class Touching(NamedTuple):
         return edges.reshape(-1, self.normals.shape[1]), np.repeat(self.least, 4)
 
     def of_rays(self, pushes: Array) -> tuple[Array, Array]:
-        """Normal impulses (c,) and tangential ones (2 c,), of what edges push (4 c,)."""
+        """Normal impulses (c,) and tangential ones (2 c,) of impulses along edges (4 c,)."""
         pushes = pushes.reshape(-1, 4)
         across = self.friction[:, None] * (pushes[:, :2] - pushes[:, 2:])
         return pushes.sum(axis=1), across.reshape(-1)
@@ -50,12 +50,12 @@ class Touching(NamedTuple):
 def touching(
     robot: Mechanism, places: NDArray[np.int64], E: Sequence[Array], rate: float
 ) -> Touching:
-    """What touches the ground, z = 0, among `places` in robot.contacts.
+    """The points among `places`, indices into robot.contacts, that touch the ground, z = 0.
 
     Parameters
     ----------
     rate : float [1/s]
-        At which what is below the ground comes back [Sueda, Eq. 1.82].
+        Rate at which penetration is corrected [Sueda, Eq. 1.82].
     """
     bodies, arms, gaps = lowest(robot, places, E)
     down = np.flatnonzero(gaps <= TOUCHING)
@@ -72,10 +72,10 @@ def touching(
 def lowest(
     robot: Mechanism, places: NDArray[np.int64], E: Sequence[Array]
 ) -> tuple[list[int], Array, Array]:
-    """Bodies of contact points, where these would touch, and how high that is.
+    """Bodies of contact points, places where these would touch, and heights of the places.
 
-    Places are (n, 3) from the centres of mass, in world axes; heights (n,) [m], infinite of a rim
-    that lies flat, and of its points where it leans.
+    Places are (n, 3) from the centres of mass, in world axes; heights (n,) [m]. A rim that lies
+    flat has an infinite height, and so have its points if it leans.
     """
     points = [robot.contacts[k] for k in places]
     bodies = [robot.body_index(point.body) for point in points]
@@ -91,7 +91,7 @@ def lowest(
 
 
 def lacking(contact: ContactPoint) -> Iterator[str]:
-    """What a contact point has and [Sueda] has not."""
+    """Properties of a contact point that [Sueda] does not have."""
     if contact.restitution:
         yield "has restitution"
     for name in ("torsional", "rolling"):

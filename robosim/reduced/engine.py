@@ -1,4 +1,4 @@
-"""What takes the steps of one reduced simulation; see `robosim.simulation.running.Stepped`."""
+"""The engine of a reduced simulation; see `robosim.simulation.running.Stepped`."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from robosim.simulation.notices import Silence
 from robosim.simulation.pd import motor_torques
 from robosim.validation import Array
 
-CONVERGED = 0  # of INFO
+CONVERGED = 0  # status in INFO
 
 
 class Options(NamedTuple):
-    """How steps are taken."""
+    """Options of steps."""
 
     dt: float
     method: str
@@ -51,15 +51,15 @@ class Engine:
     Attributes
     ----------
     q, v : (nq,), (nv,)
-        At the knot.
+        Coordinates and velocities at the knot.
     bodies : Bodies or None
-        In maximal coordinates, which q and v are read from.
+        With maximal coordinates, the bodies that q and v are computed from.
     slip : (n,)
-        Impulses of friction in the last step, which the next one begins with.
+        Impulses of friction in the last step, the initial guess of the next.
     forces : (nc, 3) [N]
-        On contact points in the last step, world.
+        Forces on contact points in the last step, world.
     loads : robosim.compiled.minimal.Loads
-        What `Held` writes.
+        Loads that `Held` writes.
     single : Handle
         A run of one step.
     counters : Counters
@@ -87,7 +87,7 @@ class Engine:
         self.is_busy = self._stepping.locked
 
     def copied(self) -> Engine:
-        """An engine in the same state, to the last bit."""
+        """An engine in the same state, bit for bit."""
         self.refuse_if_busy()
         other = object.__new__(Engine)
         other.__dict__.update(self.__dict__)
@@ -97,7 +97,7 @@ class Engine:
         return other
 
     def restore(self, other: Engine) -> None:
-        """Go to the state of another engine of the same robot and options."""
+        """Copy the state of another engine with the same robot and options."""
         self.q, self.v, self.bodies = other.q.copy(), other.v.copy(), other.bodies
         self.slip, self.forces = other.slip, other.forces
         self.model.drives = list(other.model.drives)
@@ -128,14 +128,14 @@ class Engine:
             raise StateError(BUSY)
 
     def start(self, q: Array, v: Array, time: float, hold: tuple[str, ...]) -> None:
-        """Begin at coordinates (nq,) and velocities (nv,), as constraints allow.
+        """Start at coordinates (nq,) and velocities (nv,), made consistent with constraints.
 
         Raises
         ------
         ModelError
-            Where a coordinate moves nothing that has inertia; everything stays as it was.
+            If a coordinate moves no inertia; the state is then unchanged.
         StateError
-            Where constraints leave no start.
+            If no start near these satisfies the constraints.
         """
         start.check_inertia(Placed(self.model.links, q, v))
         q, v = start.close(self.model, q, v, time, hold)
@@ -170,7 +170,7 @@ class Engine:
         placed = Placed(self.model.links, self.q, self.v)
         if self.bodies is None:
             return start.open_by(self.model, placed)
-        # Of joints of the tree: how far bodies are from where the coordinates have them.
+        # For joints of the tree, the distance of bodies from their places by the coordinates.
         return maximal.open_by(self.model, self.bodies, self.q)
 
     def advance_once(self, run: Handle) -> None:
@@ -190,7 +190,7 @@ class Engine:
             self._stepping.release()
 
     def _step(self, run: Run, k: int) -> None:
-        """Step k of a run, with what drives it and what it leaves."""
+        """Step k of a run, with its inputs and results."""
         loads, row = self._driven(run, k), k // int(run.every[0])
         if logged := k % int(run.every[0]) == 0:
             run.q[row], run.v[row] = self.q, self.v
@@ -217,7 +217,7 @@ class Engine:
             info["violation"] = self.violation()
 
     def _driven(self, run: Run, k: int) -> Loads:
-        """What acts over step k of a run."""
+        """Loads over step k of a run."""
         tau, gains = self.loads.tau, run.gains
         tau[:] = run.torques[k if len(run.torques) > 1 else 0]
         for name, moving in (("target", run.targets), ("velocity", run.rates)):
@@ -246,7 +246,7 @@ class Engine:
         return Loads(tau[: self.robot.nv].copy(), servos, wrenches, controls)
 
     def _taken(self, loads: Loads) -> tuple[euler.Step, Bodies | None]:
-        """Where the step leads, and the bodies there in maximal coordinates."""
+        """The result of a step, and in maximal coordinates the bodies."""
         model, options, time = self.model, self.options, self.time
         try:
             own = model, self.q, self.v, time, options.dt, loads

@@ -20,23 +20,23 @@ from robosim.reduced.tree import Placed, TreeSolver
 from robosim.simulation.motions import difference, rates_at, value_at
 from robosim.validation import Array
 
-PASSES = 10  # over servos that come to the limits of their motors
+PASSES = 10  # iterations over servos that reach the limits of their motors
 
 
 class Step(NamedTuple):
-    """Where a step has led."""
+    """The result of a step."""
 
     q: Array
     v: Array
     iterations: int
     residual: float  # [m/s]
-    tau: Array  # (nv,) of servos
-    slip: Array  # impulses of friction, which the next step begins with
-    forces: Array  # (nc, 3) [N] on contact points of the robot, world
+    tau: Array  # (nv,) forces of servos
+    slip: Array  # impulses of friction, the initial guess of the next step
+    forces: Array  # (nc, 3) [N] on the robot's contact points, world
 
 
 class Velocities(NamedTuple):
-    """What the equations of a step give."""
+    """The solution of a step's equations."""
 
     v: Array  # (nv,)
     iterations: int
@@ -49,12 +49,12 @@ def step(
 ) -> Step:
     """Coordinates and velocities after a step of h seconds.
 
-    `slip` are the impulses of friction of the step before.
+    `slip` is the impulses of friction of the previous step.
 
     Raises
     ------
     robosim.reduced.solving.Unsolved
-        Where the system has no solution.
+        If the system has no solution.
     """
     placed = Placed(model.links, q, v)
     bodies = model.body_forces(placed.E, placed.twists, loads)
@@ -77,9 +77,9 @@ def with_servos(
     q: Array,
     h: float,
 ) -> Step:
-    """A step whose servos give no more than their motors can.
+    """A step with servos whose forces stay within the limits of their motors.
 
-    A servo that would is taken out of the equations, and gives what its motor has.
+    A servo beyond these limits is removed from the equations, and its motor's limit is applied.
     """
     given = np.zeros(len(loads.tau))
     for _ in range(PASSES):
@@ -103,7 +103,7 @@ def with_servos(
 
 
 def moved(model: Model, q: Array, change: Array) -> Array:
-    """Coordinates (nq,) that a change (nv,) leads to."""
+    """Coordinates (nq,) after a change (nv,)."""
     out = np.array(q, dtype=float)
     for i, joint in enumerate(model.links.joints):
         out[model.links.q[i]] = joints.advanced(
@@ -113,7 +113,7 @@ def moved(model: Model, q: Array, change: Array) -> Array:
 
 
 def exchanged(model: Model, q: Array, v: Array) -> tuple[Array, Array]:
-    """The same state with rotation vectors that are not too long."""
+    """The same state with short rotation vectors."""
     q, v = q.copy(), v.copy()
     for i, joint in enumerate(model.links.joints):
         at, on = model.links.q[i], model.links.v[i]
@@ -163,7 +163,7 @@ def _velocities(
 
 
 def loop_places(model: Model) -> list[slice]:
-    """Which of the first rows of `rows_at` belong to each joint that closes a loop."""
+    """The rows of `rows_at` that belong to each joint that closes a loop."""
     sizes = [joint.D_T.shape[1] + joint.D_R.shape[1] for joint in model.robot.loop_joints]
     ends = np.cumsum([0, *sizes])
     return [slice(begin, end) for begin, end in pairwise(ends)]
@@ -172,10 +172,10 @@ def loop_places(model: Model) -> list[slice]:
 def rows_at(
     model: Model, E: Sequence[Array], twists: Array, q: Array, time: float, h: float
 ) -> tuple[Array, Array]:
-    """Rows (m, 6 nb + nv), of twists and of velocities, and what they have to be (m,).
+    """Rows (m, 6 nb + nv), for twists and velocities, and their right-hand sides (m,).
 
-    Loops [Sueda, Eq. 2.99] with ``-gamma g`` (1.82), couplings beyond the gears, driven joints and
-    bodies [Sueda, Eq. 2.107].
+    Rows are those of loops [Sueda, Eq. 2.99] with ``-gamma g`` (1.82), of couplings that are not
+    gears, and of driven joints and bodies [Sueda, Eq. 2.107].
     """
     n, nv, gamma = 6 * len(E), model.robot.nv, model.baumgarte or 0.0
     rows, wanted = [], []
@@ -199,8 +199,8 @@ def rows_at(
 def led_rates(model: Model, i: int, q: Array, time: float, h: float) -> Array:
     """Velocities (n,) of a driven joint over a step.
 
-    With `baumgarte`, the motion's own and a share of what is missing [Sueda, Eqs. 1.82, 2.107];
-    without, those that lead it to where the motion is at the end of the step.
+    With `baumgarte`, the motion's velocities plus a share of the error [Sueda, Eqs. 1.82, 2.107].
+    Otherwise those that lead the joint to the motion at the end of the step.
     """
     joint = model.links.joints[i]
     missing = difference(joint, q[model.links.q[i]], value_at(joint, time + h))
@@ -210,14 +210,14 @@ def led_rates(model: Model, i: int, q: Array, time: float, h: float) -> Array:
 
 
 class System:
-    """``J^T (M + h D - h^2 K) J + armature + h D_r - h^2 K_r`` of a step, and what solves it.
+    """``J^T (M + h D - h^2 K) J + armature + h D_r - h^2 K_r`` of a step, and its solver.
 
-    Alg. 10 where all blocks are on the diagonal; conjugate gradients, preconditioned by it, where
-    springs cross the tree; the dense matrix where gears take coordinates out.
+    Alg. 10 solves it if all blocks are on the diagonal. If springs couple bodies, conjugate
+    gradients do, with Alg. 10 as preconditioner. With gears the matrix is dense.
 
     Attributes
     ----------
-    solver : from right-hand sides to solutions, of the coordinates without those of gears
+    solver : from right-hand sides to solutions, for the independent coordinates
     """
 
     def __init__(
@@ -253,18 +253,18 @@ class System:
 
     @property
     def iterations(self) -> int:
-        """Of conjugate gradients; 0 without."""
+        """Iterations of conjugate gradients; 0 for other solvers."""
         return 0 if self.gradients is None else self.gradients.iterations
 
     @property
     def tree(self) -> TreeSolver:
-        """Alg. 10 on the diagonal."""
+        """Alg. 10 for the blocks on the diagonal."""
         if self._tree is None:
             self._tree = TreeSolver(self.placed, self.bodies, self.joints)
         return self._tree
 
     def times(self, x: Array) -> Array:
-        """The system times x (nv,), in O(n)."""
+        """The matrix times x (nv,), in O(n)."""
         twists = self.placed.times(x)
         wrenches = np.einsum("nij,nj->ni", self.bodies, twists)
         for i, j, block in self.crossing:
@@ -275,7 +275,7 @@ class System:
         return out
 
     def matrix(self) -> Array:
-        """The same as a dense matrix (nv, nv)."""
+        """The dense matrix (nv, nv)."""
         J = self.placed.jacobian()
         out = J.T @ self.middle() @ J
         for own, block in zip(self.placed.links.v, self.joints, strict=True):
@@ -292,7 +292,7 @@ class System:
         return middle
 
     def inertia(self) -> Array:
-        """What each coordinate moves (nv,), by which a residual is a velocity."""
+        """Diagonal of the mass matrix (nv,), which scales residuals to velocities."""
         links = self.placed.links
         J = self.placed.jacobian().reshape(len(links.inertias), 6, -1)
         return np.asarray(np.einsum("nik,nij,njk->k", J, links.inertias, J) + links.armature)

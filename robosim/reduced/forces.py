@@ -1,8 +1,8 @@
-"""Forces and how they change with places and rates: K = df/dq, D = -df/dphi [Sueda, Sect. 1.9].
+"""Forces and their derivatives by poses and rates: K = df/dq, D = -df/dphi [Sueda, Sect. 1.9].
 
-Wrenches, K and D of bodies are in body axes, about centres of mass, linear part first. K is
-symmetrized where it enters the equations, as in the paper; here it is not, so that tests hold all
-of it to finite differences.
+Wrenches, K and D of bodies are in body axes, about centres of mass, linear part first. As in the
+paper, K is symmetrized where it enters the equations. Functions here return the whole K, which
+tests compare with finite differences.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from robosim.description.springs import PointSpring, Potential
 from robosim.reduced.tree import Links
 from robosim.validation import Array
 
-DIFFERENCE = 1e-5  # [rad], between rotations that the slope of their springs is taken from
+DIFFERENCE = 1e-5  # [rad], angle of the finite differences of rotational springs
 Block = tuple[int, int, Array]  # body, body, (6, 6)
 
 
 @dataclass
 class BodyForces:
-    """What acts on bodies.
+    """Forces on bodies.
 
     Attributes
     ----------
     f : (nb, 6)
-        Wrenches that are not implicit in the damping of bodies.
+        Wrenches at the beginning of the step, including those of dampers.
     K, D : list of (body, body, (6, 6))
-        Blocks; what a body feels of the motion of another one or itself.
+        Blocks for the wrench on a body and the motion of another one, or itself.
     """
 
     f: Array
@@ -41,9 +41,9 @@ class BodyForces:
 
 
 def symmetric(blocks: Sequence[Block]) -> Iterator[Block]:
-    """Half of each block, and of its mirror image.
+    """The symmetric part of a list of blocks: half of each block, and of its transpose.
 
-    What of D is not symmetric acts by f, at the beginning of a step, as that of K does.
+    The antisymmetric part of D acts by f, at the beginning of a step, and so does that of K.
     """
     for a, b, block in blocks:
         yield a, b, 0.5 * block
@@ -69,7 +69,7 @@ def point_force(E: Array, x: Array, along: Array) -> tuple[Array, Array]:
 
 
 class Ends:
-    """Two points, each on a body or the world, at the poses and twists of these.
+    """Two points, each on a body or the world, with positions and rates.
 
     Attributes
     ----------
@@ -99,15 +99,15 @@ class Ends:
 def pull(ends: Ends, spring: PointSpring) -> tuple[Array, Array, Array]:
     """Wrenches (12,), K and D (12, 12) of a spring and damper between two points.
 
-    [Sueda, Eqs. 1.35 to 1.37, 1.65 to 1.68] for a force ``k (l - L) + c dl/dt`` and that of a
-    potential. K has all that the paper's Eq. 1.67 has and, beside it, what a turning body changes
-    of dl/dt.
+    Formulas of [Sueda, Eqs. 1.35 to 1.37, 1.65 to 1.68], for a force ``k (l - L) + c dl/dt``, or
+    that of a potential. K has the terms of Eq. 1.67, and also the change of dl/dt by rotations of
+    the bodies.
     """
     dx, l = ends.across, float(np.linalg.norm(ends.across))  # noqa: E741
     size, slope = tension(spring, l)
     n = dx / l if l > 0.0 else np.zeros(3)
     closing = float(n @ ends.rate)
-    # Force on the first point, and its derivatives by the distance and by its rate.
+    # Force on the first point, and its derivatives by the distance and its rate.
     if spring.rest_length == 0.0 and spring.potential is None:
         force, by_dx = spring.stiffness * dx, spring.stiffness * np.eye(3)
     else:
@@ -124,7 +124,7 @@ def pull(ends: Ends, spring: PointSpring) -> tuple[Array, Array, Array]:
         f[rows] = sign * G.T @ force
         for b, other in ((0, -1.0), (1, 1.0)):
             columns, H = slice(6 * b, 6 * b + 6), ends.gammas[b]
-            # A turn changes the rate of a point, too, by the twist that stays in body axes.
+            # A rotation also changes the rate of a point, as the twist is constant in body axes.
             turned = np.zeros((3, 6))
             turned[:, 3:] = -se3.cross_matrix(ends.rates[b]) @ ends.E[b][:3, :3]
             K[rows, columns] = sign * other * G.T @ (by_dx @ H + by_rate @ turned)
@@ -135,7 +135,7 @@ def pull(ends: Ends, spring: PointSpring) -> tuple[Array, Array, Array]:
 
 
 def tension(spring: PointSpring, length: float) -> tuple[float, float]:
-    """Force that pulls the ends together [N] without damping, and its slope by the length."""
+    """Force that pulls the ends together [N] without damping, and its derivative by the length."""
     size = spring.stiffness * (length - spring.rest_length)
     slope = spring.stiffness
     if spring.potential is not None:
@@ -191,7 +191,7 @@ def joint_energy(joint: Joint, q: Array) -> float:
 
 
 def _turned_spring(k: Array, q: Array) -> tuple[Array, Array]:
-    """Torque (3,) in child axes of ``sum k r^2 / 2`` with the rotation vector r, and its slope."""
+    """Torque (3,) in child axes of ``sum k r^2 / 2``, r a rotation vector, and its derivative."""
     turns = DIFFERENCE * np.vstack((np.eye(3), -np.eye(3)))
     sides = [
         _torque(k, quaternions.multiply(q, quaternions.from_rotation_vector(turn)))

@@ -1,8 +1,9 @@
-"""How joints move: the pose Q(q), its Jacobian S and the rate of S [Sueda, Sect. 2.4].
+"""Kinematics of joints: the pose Q(q), its Jacobian S and the rate of S [Sueda, Sect. 2.4].
 
-A joint's velocities v are rates of its coordinates, but of a free rotation, whose coordinates are
-a quaternion: these are the angular velocity in the child's axes, so that its part of S is constant.
-Twists are (velocity, angular velocity) of the child at the joint's point, in the child's axes.
+A joint's velocities v are rates of its coordinates, except for a free rotation. Coordinates of that
+are a quaternion, and velocities the angular velocity in the child's axes, so that this part of S is
+constant. Twists are (velocity, angular velocity) of the child at the joint's point, in the child's
+axes.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from robosim import quaternions, se3
 from robosim.description.joint import Joint
 from robosim.validation import Array
 
-FAR = 1.5 * np.pi  # [rad], from where a rotation vector is exchanged for a shorter one
+FAR = 1.5 * np.pi  # [rad], length from which a rotation vector is replaced by a shorter one
 
 
 class Motion(NamedTuple):
@@ -42,7 +43,7 @@ def motion(joint: Joint, q: Array, v: Array) -> Motion:
 
 
 def advanced(joint: Joint, q: Array, change: Array) -> Array:
-    """Coordinates (nq,) that a change (nv,) leads to, of a free rotation by the exponential."""
+    """Coordinates (nq,) after a change (nv,); free rotations by the exponential."""
     if not joint.has_quaternion:
         return q + change
     n = joint.numbers
@@ -61,9 +62,9 @@ def rates(joint: Joint, q: Array, v: Array) -> Array:
 
 
 def exchanged(joint: Joint, q: Array, v: Array) -> tuple[Array, Array]:
-    """The same pose and twist by rotation vectors no longer than `FAR` [Sueda, Sect. 2.4.8].
+    """The same pose and twist, with rotation vectors no longer than `FAR` [Sueda, Sect. 2.4.8].
 
-    Rates follow as ``S^-1 S_before v``.
+    Rates are ``S^-1 S_before v``.
     """
     chart = joint.own_chart
     if chart is None or not any(chart.changes):

@@ -1,7 +1,7 @@
 """A step of linearly implicit Euler in maximal coordinates [Sueda, Eqs. 1.28 to 1.30, 1.73].
 
-Six coordinates of each body, and joints as constraints on their twists. Joint coordinates are read
-from the bodies: the ones whose pose Q(q) is nearest, beginning at where the rates have led.
+Each body has six coordinates, and joints are constraints on the twists of bodies. Joint coordinates
+are those whose pose Q(q) is nearest to the bodies, with an initial guess from the velocities.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ from robosim.reduced.model import Loads, Model
 from robosim.reduced.solving import Equations, Solver, check_positive
 from robosim.validation import Array
 
-READINGS = 20  # iterations of the coordinates that are nearest to a pose
-READ = 1e-13  # how near they come: of a metre or of the distance from the origin, and rad
+READINGS = 20  # iterations for the coordinates nearest to a pose
+READ = 1e-13  # their tolerance: metres, or relative to the distance from the origin, and rad
 
 
 @dataclass
 class Bodies:
-    """All bodies: poses and twists."""
+    """Poses and twists of all bodies."""
 
     E: list[Array]  # (4, 4), body to world
     twists: Array  # (nb, 6)
 
 
 class JointRows:
-    """A joint of the tree between its bodies, as rows of their twists.
+    """A joint of the tree, as rows for the twists of its bodies.
 
     Attributes
     ----------
     held : (6 - nv, 6 nb)
-        What stays zero [Sueda, Eq. 1.69], across the columns of S.
+        Constrained components [Sueda, Eq. 1.69], orthogonal to the columns of S.
     free : (nv, 6 nb)
-        Velocities of the joint, ``S^+`` of its twist.
+        Velocities of the joint, ``S^+`` times its twist.
     off : (6 - nv,)
-        What of the pose is not on the joint [m, rad].
+        Constrained components of the pose error [m, rad].
     """
 
     def __init__(self, model: Model, i: int, bodies: Bodies, q: Array) -> None:
@@ -56,7 +56,7 @@ class JointRows:
 
 
 def away(model: Model, i: int, joint: Joint, bodies: Bodies, q: Array) -> Array:
-    """The twist (6,) that leads from the joint's pose at q to where its bodies have it."""
+    """The twist (6,) from the joint's pose at q to that of its bodies."""
     p = model.links.parents[i]
     base = np.eye(4) if p < 0 else bodies.E[p]
     there = bodies.E[i] @ se3.inverse(model.links.beyond[i])
@@ -65,7 +65,7 @@ def away(model: Model, i: int, joint: Joint, bodies: Bodies, q: Array) -> Array:
 
 
 def read(model: Model, bodies: Bodies, q: Array) -> tuple[Array, Array]:
-    """Coordinates nearest to the poses of the bodies, beginning at q, and velocities."""
+    """Coordinates nearest to the poses of the bodies, with q as initial guess, and velocities."""
     q, v = q.copy(), np.zeros(model.robot.nv)
     size = max(1.0, *(float(np.max(np.abs(E[:3, 3]))) for E in bodies.E))
     for i, joint in enumerate(model.links.joints):
@@ -91,9 +91,9 @@ def step(
     loads: Loads,
     slip: Array,
 ) -> tuple[Step, Bodies]:
-    """Where a step of h seconds leads the bodies, and joint coordinates that are read there.
+    """The bodies after a step of h seconds, and their joint coordinates.
 
-    `slip` are the impulses of friction of the step before.
+    `slip` is the impulses of friction of the previous step.
     """
     acting = model.body_forces(bodies.E, bodies.twists, loads)
     rows = [
@@ -149,7 +149,7 @@ def _equalities(
     time: float,
     h: float,
 ) -> tuple[Array, Array]:
-    """Rows (m, 6 nb) of all constraints, and what they have to be (m,)."""
+    """Rows (m, 6 nb) of all constraints, and their right-hand sides (m,)."""
     n, gamma = 6 * len(rows), model.baumgarte or 0.0
     mixed, wanted = rows_at(model, bodies.E, bodies.twists, q, time, h)
     followers = [c for c in model.robot.couplings if c not in model.gears.rest]

@@ -1,4 +1,4 @@
-"""What a robot is made of for its reduced equations, and what acts on it at a knot."""
+"""The parts of a robot for its reduced equations, and the forces on it at a knot."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ from robosim.validation import Array
 
 
 class Loads(NamedTuple):
-    """What acts from outside over a step."""
+    """External inputs of a step."""
 
     tau: Array  # (nv,) held forces
     servos: np.ndarray  # GAINS of an implicit PD, part of the equations
     wrenches: Array  # (nb, 6) on bodies, world axes, about centres of mass
-    controls: Array = np.zeros(0)  # of implicit actuators
+    controls: Array = np.zeros(0)  # controls of implicit actuators
 
 
 class JointForces(NamedTuple):
     """Forces along coordinates, with K = df/dq and D = -df/dv of each joint."""
 
-    f: Array  # (nv,), damping and all
+    f: Array  # (nv,), including damping
     K: list[Array]  # of each joint, (n, n)
     D: Array  # (nv,)
 
 
 @dataclass
 class Model:
-    """A robot with what acts on it.
+    """A robot and the forces on it.
 
     Attributes
     ----------
@@ -51,14 +51,14 @@ class Model:
     gravity : (3,) [m/s^2]
     drags : (nb, 6, 6)
     pushes : sequence of PointForce
-    explicit : names of springs and point forces whose K and D are left out
+    explicit : names of springs and point forces without K and D
     baumgarte : float or None [1/s]
     limited : bool
         Whether limits of joints act; ends of splines always do.
     contacts : str or None
     settling : float
     has_bearings : bool
-        Of `Resisting`, which they make.
+        Options of `Resisting`.
     drives : list of Drive
     """
 
@@ -100,7 +100,7 @@ class Model:
         ]
 
     def _limits_of(self, i: int, joint: Joint) -> Iterator[tuple[int, int, float, float]]:
-        """(index into v, into q, 1 or -1, bound) of a joint; without limits, ends of splines."""
+        """(index into v, into q, 1 or -1, bound) of a joint's limits, or of ends of splines."""
         bounds = np.asarray(joint.lower), np.asarray(joint.upper)
         if not self.limited:
             ends = np.full(joint.nv, -np.inf), np.full(joint.nv, np.inf)
@@ -112,18 +112,18 @@ class Model:
 
     @property
     def is_constrained(self) -> bool:
-        """Whether loops, couplings or motions make coordinates depend on each other."""
+        """Whether loops, couplings or motions constrain coordinates."""
         return bool(self.robot.loop_joints or self.robot.couplings or self.led)
 
     def ends(self, spring: PointSpring, E: Sequence[Array], twists: Array) -> Ends:
-        """Where the ends of a spring are."""
+        """The ends of a spring."""
         names = spring.parent, spring.child
         a, b = (None if name is None else self.robot.body_index(name) for name in names)
         points = np.asarray(spring.parent_position), np.asarray(spring.child_position)
         return Ends((a, b), points, E, twists)
 
     def body_forces(self, E: Sequence[Array], twists: Array, loads: Loads) -> BodyForces:
-        """Wrenches on bodies, with K and D of all that is not explicit."""
+        """Wrenches on bodies, with K and D of all elements that are not explicit."""
         found = BodyForces(forces.coriolis_and_weight(self.links, E, twists, self.gravity), [], [])
         for i, (F, wrench) in enumerate(zip(E, loads.wrenches, strict=True)):
             if wrench.any():
@@ -162,9 +162,9 @@ class Model:
         return found
 
     def joint_forces(self, q: Array, v: Array, loads: Loads) -> JointForces:
-        """Forces of springs, dampers and servos along the coordinates, and those that are held.
+        """Forces along the coordinates: of springs, dampers and servos, and the held ones.
 
-        Those of joints that are driven change nothing but what it takes to drive them.
+        Forces on driven joints only change the forces that drive these.
         """
         f, K = loads.tau - self.damping * v, []
         D = self.damping.copy()
@@ -191,7 +191,7 @@ class Model:
         return JointForces(f, K, D)
 
     def _joint_of(self, k: int) -> int:
-        """The joint of a velocity."""
+        """Index of the joint of a velocity."""
         return next(i for i, place in enumerate(self.links.v) if place.start <= k < place.stop)
 
     def touching(self, E: Sequence[Array]) -> Touching:
@@ -199,9 +199,9 @@ class Model:
         return self.resisting.touching(E, self.baumgarte or 0.0)
 
     def limits_at(self, q: Array) -> tuple[Array, Array]:
-        """Rows (l, nv) of limits that are reached, and the least that they may be (l,).
+        """Rows (l, nv) of the limits that are reached, and their lower bounds (l,).
 
-        [Sueda, Eq. 2.105] at the level of velocities: a limit acts while it is not kept.
+        This is [Sueda, Eq. 2.105] for velocities: a limit is active if it is reached or exceeded.
         """
         gamma = self.baumgarte or 0.0
         reached = [limit for limit in self.limits if limit[2] * (q[limit[1]] - limit[3]) <= 0.0]
@@ -236,7 +236,7 @@ class Model:
 
 
 def within_limits(servos: np.ndarray, q: Array, v: Array) -> tuple[Array, Array]:
-    """What servos ask for at q and v, and what their motors give of that (n,)."""
+    """Forces of servos at q and v, without and with the limits of their motors (n,)."""
     rates = v[servos["v_index"]]
     asked = servos["kp"] * (servos["target"] - q[servos["q_index"]])
     asked += servos["kd"] * (servos["velocity"] - rates)

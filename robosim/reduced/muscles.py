@@ -1,8 +1,8 @@
-"""Implicit actuators of the reduced formulation, muscles among them [Sueda, Eqs. 1.57 to 1.64].
+"""Implicit actuators of the reduced formulation, such as muscles [Sueda, Eqs. 1.57 to 1.64].
 
-A law F(l, dl/dt) along a path of straight parts gives the wrenches J^T F for the row J of dl/dt by
-the twists of the bodies. K = df/dq has what F changes by, which is an outer product with J, and
-what the parts' directions change by, which is not: also of dl/dt, which [Sueda] leaves out.
+A law F(l, dl/dt) along a path of straight parts gives the wrenches J^T F, where the row J maps the
+twists of bodies to dl/dt. K = df/dq has two parts. That of changes of F is an outer product with J.
+The other one is from changes of direction of the parts, also in dl/dt, which [Sueda] omits.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Acting(NamedTuple):
     on: Tendon | tuple[int, int]
 
     def law(self, control: float, q: float, u: float) -> tuple[float, float, float]:
-        """Force along a coordinate or length q of the rate u, and its slopes by either."""
+        """Force along a coordinate or length q with the rate u, and its derivatives by both."""
         force, stiffness, damping = self.actuator.law(control, self.gear * q, self.gear * u)
         return self.gear * force, self.gear**2 * stiffness, self.gear**2 * damping
 
@@ -79,7 +79,7 @@ def along_path(
         along = ends.across / l
         bent = (np.eye(3) - np.outer(along, along)) / l
         length, rate = length + l, rate + float(along @ ends.rate)
-        # Motions (3, n) of the part's end against its beginning, and of its rate.
+        # Derivatives (3, n) of the part's vector, and those of its rate, by motions of bodies.
         moves, turns, own = np.zeros((3, n)), np.zeros((3, n)), []
         for body, E, x, gamma, speed, sign in zip(
             ends.bodies, ends.E, ends.points, ends.gammas, ends.rates, (-1.0, 1.0), strict=True
@@ -103,7 +103,7 @@ def along_path(
 
 
 def blocks(bodies: Sequence[int], matrix: Array) -> Iterator[Block]:
-    """A matrix (6 n, 6 n) by pairs of bodies."""
+    """The blocks of a matrix (6 n, 6 n) by pairs of bodies."""
     for i, a in enumerate(bodies):
         for j, b in enumerate(bodies):
             yield a, b, matrix[6 * i : 6 * i + 6, 6 * j : 6 * j + 6]

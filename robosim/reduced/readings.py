@@ -1,4 +1,4 @@
-"""What touches the ground and how hard, read from a reduced simulation."""
+"""Contacts with the ground and their forces, read from a reduced simulation."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from robosim.validation import Array, read_only
 def contacts_at(
     robot: Mechanism, points: NDArray[np.int64], state: BodyState, places: Array, forces: Array
 ) -> list[Contact]:
-    """Contact points that touch, or that the ground pushed in the last step.
+    """Contact points that touch the ground, or had a force in the last step.
 
     Parameters
     ----------
-    points : (n,), of those that act, indices into robot.contacts
+    points : (n,), active points, indices into robot.contacts
     state : BodyState
-    places : (nc, 3) [m], where all would touch
+    places : (nc, 3) [m], places where all points would touch
     forces : (nc, 3) [N], of the last step
     """
     found = []

@@ -1,4 +1,4 @@
-"""What the reduced formulation does not take, refused by name before anything runs."""
+"""Elements that the reduced formulation does not support, refused by name in advance."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from robosim.reduced.contacts import lacking
 def check_robot(
     robot: Mechanism, ignore: Collection[str], method: str, coordinates: str, contacts: str | None
 ) -> None:
-    """Refuse what the equations do not have; contacts, limits and dry friction unless ignored.
+    """Refuse unsupported elements; contacts, limits and dry friction unless ignored.
 
     Raises
     ------
     OptionError
         For names that are not in IGNORABLE.
     ModelError
-        With the element that is not taken.
+        For an element that is not supported, with its name.
     """
     if isinstance(ignore, str) or not set(ignore) <= set(IGNORABLE):
         raise OptionError(f"ignore takes names among {', '.join(IGNORABLE)}, not {ignore!r}")
@@ -92,7 +92,7 @@ def check_robot(
 
 
 def _check_points(robot: Mechanism) -> None:
-    """Refuse what [Sueda] does not have of contact points."""
+    """Refuse properties of contact points that [Sueda] does not have."""
     for contact in robot.contacts:
         for what in lacking(contact):
             raise ModelError(
@@ -102,7 +102,7 @@ def _check_points(robot: Mechanism) -> None:
 
 
 def _check_bearings(robot: Mechanism) -> None:
-    """Refuse bearings where a body has no mass of its own: Alg. 8 lets all bodies go."""
+    """Refuse bearings if a body has no mass: Alg. 8 computes a step of bodies without joints."""
     if any(joint.bearing is not None for joint in robot.joints):
         for body in robot.bodies:
             if body.carrier:
@@ -114,7 +114,7 @@ def _check_bearings(robot: Mechanism) -> None:
 
 
 def _are_taken(robot: Mechanism, element: str, method: str) -> bool:
-    """Whether limits are those of plain coordinates, which "euler" has, or the ends of a spline."""
+    """Whether limits are supported: those of plain coordinates with "euler", or ends of splines."""
     for joint in robot.tree_joints:
         if f"joint '{joint.name}'" == element:
             if np.isfinite(joint.cone) or np.isfinite(joint.largest_turn):

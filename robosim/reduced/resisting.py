@@ -1,4 +1,4 @@
-"""What resists motion by Coulomb's law: contact points of a robot and bearings of its joints."""
+"""Coulomb friction and contacts: contact points of a robot and bearings of its joints."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CONTACTS = ("single", "staggered")
 
 @dataclass
 class Resisting:
-    """Contacts and bearings of a robot, and how their problem is posed.
+    """Contacts and bearings of a robot, and the way in which they are solved.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Resisting:
         self.bearings = bearings_of(self.robot) if self.has_bearings else []
 
     def touching(self, E: Sequence[Array], rate: float) -> Touching:
-        """What touches the ground, and comes back from below it at a rate [1/s]."""
+        """The points that touch the ground; penetration is corrected at a rate [1/s]."""
         return touching(self.robot, self.points, E, rate)
 
     def resisted(
@@ -61,15 +61,15 @@ class Resisting:
         slip: Array,
         maximal: Callable[[], Maximal] | None = None,
     ) -> Resisted:
-        """A step with all that resists.
+        """A step with contacts and friction.
 
         Parameters
         ----------
         equations : Equations
         touching : Touching
         slip : (n,) or (6 nb,)
-            Impulses of friction in the step before; empty in the first.
-        maximal : what gives the step without joints, for bearings
+            Impulses of friction in the previous step; empty in the first.
+        maximal : function that returns the step without joints, for bearings
         """
         single = self.contacts == "single"
         if self.bearings and maximal is not None:

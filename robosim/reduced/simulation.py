@@ -25,7 +25,7 @@ from robosim.validation import Array, finite, read_only
 
 METHODS = ("euler", "adaptive")
 COORDINATES = ("reduced", "maximal")
-FINEST = 1e-13  # tolerance, beyond which rounding is
+FINEST = 1e-13  # tolerance below which rounding errors dominate
 TOLERANCES = {"euler": 1e-6, "adaptive": 1e-9}
 
 
@@ -69,7 +69,8 @@ class ReducedSimulation(Contactless):
         Wrench = -drag twist, as of `robosim.MinimalSimulation` [Sueda, Sect. 1.9.1].
     forces : sequence of PointForce
     explicit : names of springs between points and of forces
-        Those treated explicitly, without stiffness and damping in the matrix of "euler".
+        Elements that are treated explicitly, without stiffness and damping in the matrix of
+        "euler".
 
     Attributes
     ----------
@@ -170,8 +171,8 @@ class ReducedSimulation(Contactless):
             At rest if None.
         time : float [s]
         hold : names of joints
-            Kept exactly as given, driven ones too, which then come to their motions as
-            `baumgarte` wants.
+            Joints whose coordinates are kept exactly as given, also driven ones, which then
+            approach their motions as `baumgarte` determines.
 
         Raises
         ------
@@ -179,7 +180,7 @@ class ReducedSimulation(Contactless):
             For a wrong shape, a value that is not finite, a quaternion that is not unit, or loops
             and couplings that cannot be closed.
         ModelError
-            Where a coordinate moves nothing that has inertia.
+            If a coordinate moves no inertia.
         """
         q, v = self._checked_start(q, v, time, hold)
         self.engine.start(q, v, float(time), tuple(hold))
@@ -187,7 +188,7 @@ class ReducedSimulation(Contactless):
     def drive_body(
         self, body: str, twist: Callable[[float], ArrayLike], components: Sequence[int]
     ) -> None:
-        """Prescribe how a body moves from now on, by whatever wrench that takes [Sueda, Sect. 2.9].
+        """Prescribe the motion of a body from now on, by a wrench of any size [Sueda, Sect. 2.9].
 
         Parameters
         ----------
@@ -196,12 +197,12 @@ class ReducedSimulation(Contactless):
             From the time [s] to (6,): velocity of the centre of mass in world axes [m/s], angular
             velocity in body axes [rad/s].
         components : indices 0 to 5
-            Which of the twist in body axes are prescribed: velocity, then angular velocity.
+            Prescribed components of the twist in body axes: velocity, then angular velocity.
 
         Raises
         ------
         OptionError
-            For method="adaptive", or components that are none.
+            For method="adaptive", or invalid components.
         """
         if self.method != "euler":
             raise OptionError("drive_body is for method='euler', which works with velocities")
@@ -228,7 +229,7 @@ class ReducedSimulation(Contactless):
     def constraint_violation(self) -> float:
         """Largest violation of a loop or coupling at the knot [m, or the sine of half an angle].
 
-        In maximal coordinates of any joint.
+        In maximal coordinates, violations of all joints are included.
         """
         return self.engine.violation()
 
@@ -246,19 +247,19 @@ class ReducedSimulation(Contactless):
 
     @property
     def order(self) -> int:
-        """Of a step: 1 of "euler"; 8 of "adaptive", whose tolerance says how far it is off."""
+        """Order of a step: 1 for "euler"; 8 for "adaptive", whose tolerance limits the error."""
         return 1 if self.method == "euler" else 8
 
     @property
     def fourth_order_steps(self) -> int:
-        """Zero; as `robosim.Simulation` counts them."""
+        """Zero; see `robosim.Simulation`."""
         return 0
 
 
 def _checked_forces(
     robot: Mechanism, forces: Sequence[PointForce], explicit: Collection[str]
 ) -> tuple[PointForce, ...]:
-    """Point forces and names of what is explicit, checked."""
+    """Point forces and the names of explicit elements, checked."""
     for force in forces:
         if not isinstance(force, PointForce):
             raise OptionError(f"forces must be PointForce, not {force!r}")

@@ -11,14 +11,14 @@ import numpy as np
 from robosim.simulation.one_sided import least_distance
 from robosim.validation import Array
 
-Solver = Callable[[Array], Array]  # (n,) or (n, m), to the same shape
-REDUNDANT = 1e-11  # share of the largest eigenvalue, below which constraints depend on each other
+Solver = Callable[[Array], Array]  # right-hand sides (n,) or (n, m) -> solutions
+REDUNDANT = 1e-11  # share of the largest eigenvalue, below which constraints are redundant
 INDEFINITE = "stiffness makes the system of the step indefinite"
-ENOUGH = 1e-14  # residual of conjugate gradients over that of zero
+ENOUGH = 1e-14  # residual of conjugate gradients, relative to that of zero
 
 
 class Solution(NamedTuple):
-    """Velocities, and the multipliers that hold them."""
+    """Velocities, and the multipliers of constraints."""
 
     x: Array  # (n,)
     multipliers: Array  # (m + l,) of equalities, then of inequalities
@@ -26,7 +26,7 @@ class Solution(NamedTuple):
 
 @dataclass
 class Equations:
-    """A step at the level of velocities, ``A x + rows^T lambda = f``, of any coordinates.
+    """A step for velocities, ``A x + rows^T lambda = f``, in any coordinates.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class Equations:
     f : (n,)
     G, wanted : (m, n), (m,)
     C, least : (l, n), (l,)
-        Of limits.
+        Rows and lower bounds of limits.
     J : (6 nb, n)
         From x to the twists of all bodies.
     """
@@ -48,26 +48,26 @@ class Equations:
     J: Array
 
     def answered(self, impulse: Array, rows: Array, least: Array) -> Solution:
-        """What comes of an impulse (n,), with rows (k, n) that may only push beside the limits."""
+        """The solution with an impulse (n,), and rows (k, n) of contacts in addition to limits."""
         C, d = np.vstack((self.C, rows)), np.concatenate((self.least, least))
         return constrained(self.solve, self.f + impulse, self.G, self.wanted, C, d)
 
     def impulse(self, found: Solution, rows: Array) -> Array:
-        """The impulse (n,) of all constraints, the same rows among them."""
+        """The impulse (n,) of all constraints, including these rows."""
         return np.asarray(-np.vstack((self.G, self.C, rows)).T @ found.multipliers)
 
     def moved(self, impulse: Array) -> Array:
-        """What an impulse (n,) alone adds to x while equalities stay."""
+        """The change of x by an impulse (n,), with equality constraints."""
         return constrained(self.solve, impulse, self.G, np.zeros(len(self.G))).x
 
     def compliance(self, rows: Array) -> Array:
-        """How rows (k, n) answer to impulses on them, (k, k), while equalities stay."""
+        """Compliance (k, k) of rows (k, n), with equality constraints."""
         both = np.vstack((self.G, rows))
         return freed(both @ self.solve(np.ascontiguousarray(both.T)), len(self.G))
 
 
 class Unsolved(Exception):
-    """Why a system has no solution; callers say when and where."""
+    """The reason why a system has no solution; callers add when and where."""
 
 
 def check_positive(A: Array) -> None:
@@ -83,8 +83,8 @@ def constrained(
 ) -> Solution:
     """x of ``A x + G^T lambda = f, G x = b``, with ``C x >= d`` [Sueda, Eqs. 2.98 to 2.105].
 
-    Redundant rows get the least multipliers. Inequalities are non-negative least squares in the
-    metric of A^-1, of what equalities leave free; their multipliers are zero or less.
+    Redundant rows get the smallest multipliers. Inequalities are solved as non-negative least
+    squares, in the metric of A^-1 reduced by the equalities; their multipliers are zero or less.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def constrained(
     pushing = np.zeros(len(rows) - m)
     if len(pushing):
         left = want[m:] - schur[m:, :m] @ least(schur[:m, :m], want[:m])
-        # By the size that rows have by themselves, so that what equalities hold is seen as such.
+        # Scaled by the rows' compliances without equalities, so that rows fixed by these are found.
         sizes = np.sqrt(np.maximum(np.diag(schur)[m:], 1e-300))
         found = least_distance(root(freed(schur, m) / sizes[:, None] / sizes), left / sizes)
         if found is None:
@@ -117,7 +117,7 @@ def constrained(
 
 
 def freed(schur: Array, m: int) -> Array:
-    """How rows behind the first m answer to impulses on them (k, k), while these m stay."""
+    """Schur complement (k, k): the compliance of the rows after the first m, with these m fixed."""
     held = np.zeros((m, len(schur) - m))
     for k, column in enumerate(schur[:m, m:].T):
         held[:, k] = least(schur[:m, :m], column)
@@ -125,17 +125,17 @@ def freed(schur: Array, m: int) -> Array:
 
 
 def root(A: Array) -> Array:
-    """R (n, r) of ``A = R R^T``, A symmetric and not negative, without what is rounding."""
+    """R (n, r) of ``A = R R^T``, for a positive semidefinite A, without rounding errors."""
     values, vectors = np.linalg.eigh(0.5 * (A + A.T))
     kept = values > REDUNDANT * values.max(initial=0.0)
     return np.asarray(vectors[:, kept] * np.sqrt(values[kept]))
 
 
 def least(A: Array, b: Array) -> Array:
-    """The smallest x of ``A x = b``, A symmetric and not negative."""
+    """The smallest x of ``A x = b``, for a positive semidefinite A."""
     if len(b) == 0:
         return np.zeros(0)
-    # Metres and radians stand side by side: rows are made alike first.
+    # Rows are scaled, because metres and radians are mixed.
     scale = 1.0 / np.sqrt(np.maximum(np.diag(A), 1e-300))
     values, vectors = np.linalg.eigh(scale[:, None] * A * scale)
     kept = values > REDUNDANT * values[-1]
@@ -150,12 +150,12 @@ class Gradients:
     Parameters
     ----------
     apply : from (n,) to A times it, A symmetric and positive definite
-    precondition : from (n,) to nearly A^-1 times it
+    precondition : from (n,) to approximately A^-1 times it
 
     Attributes
     ----------
     iterations : int
-        The most that a right-hand side has taken.
+        Largest number for a right-hand side.
     """
 
     def __init__(self, apply: Solver, precondition: Solver) -> None:
@@ -163,12 +163,12 @@ class Gradients:
         self.iterations = 0
 
     def __call__(self, f: Array) -> Array:
-        """A^-1 f of (n,) or (n, m).
+        """A^-1 f for f (n,) or (n, m).
 
         Raises
         ------
         Unsolved
-            Where A is not positive definite, or rounding keeps the residual too large.
+            If A is not positive definite, or rounding errors keep the residual too large.
         """
         if f.ndim == 2:
             columns = [self(column) for column in f.T]

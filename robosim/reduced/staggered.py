@@ -1,8 +1,8 @@
-"""Staggered projections: reactions without friction and friction without them, in turn.
+"""Staggered projections: normal reactions and friction, solved in alternation.
 
-[Sueda, Algs. 7, 8]: what pushes is found with the present friction, then friction within the bounds
-that this push allows, until neither changes. Algorithm 7 is here, over contact points; Algorithm 8
-over the pads of bearings is in `bearings`.
+In [Sueda, Algs. 7, 8], reactions are solved with the present friction, then friction within the
+bounds that these reactions allow, until neither changes. Algorithm 7 is here, for contact points.
+Algorithm 8, for the pads of bearings, is in `bearings`.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ PASSES = 10_000
 
 
 class Answer(NamedTuple):
-    """What the constraints do against the present friction."""
+    """The reactions of constraints to the present friction."""
 
     solution: Solution
-    reaction: Array  # in the metric of M^-1: what has to settle
+    reaction: Array  # in the metric of M^-1; has to converge
     bounds: Array  # (k,) of tangential impulses
     alpha: Array  # (c,) normal impulses of contact points
 
@@ -33,8 +33,8 @@ class Resisted(NamedTuple):
 
     x: Array  # (n,)
     impulse: Array  # (n,) of all constraints and of friction
-    slip: Array  # impulses of friction, which the next step begins with
-    forces: Array  # (c, 3) impulses on what touches, world
+    slip: Array  # impulses of friction, the initial guess of the next step
+    forces: Array  # (c, 3) impulses on active contacts, world
     passes: int
 
 
@@ -44,20 +44,20 @@ def settled(
     slip: Array,
     tolerance: float,
 ) -> tuple[Answer, Array, int]:
-    """The last answer, the friction that it is to, and how many there were.
+    """The last reactions, the friction they react to, and the number of solutions.
 
     Parameters
     ----------
     answer : from impulses of friction to reactions
-    slide : from reactions and friction before to friction
-    slip : impulses of friction to begin with
+    slide : from reactions and the previous friction to friction
+    slip : impulses of friction, the initial guess
     tolerance : float
         Change of the reaction over its size, in the metric of M^-1 [Sueda, Alg. 7, line 14].
 
     Raises
     ------
     Unsolved
-        Where they do not settle.
+        If the iterations do not converge.
     """
     found = answer(slip)
     for k in range(2, PASSES + 2):
@@ -70,19 +70,19 @@ def settled(
 
 
 def within(F: Array, y: Array, bounds: Array) -> Array:
-    """The x (k,) with ``-bounds <= x <= bounds`` of the least ``|F x - y|`` [Sueda, Eq. 2.114].
+    """The x (k,) with ``-bounds <= x <= bounds`` that minimizes ``|F x - y|`` [Sueda, Eq. 2.114].
 
     Raises
     ------
     Unsolved
-        Where the iterations do not end.
+        If the iterations do not converge.
     """
-    # Not at the top: it takes longer to import than the rest.
+    # Imported here, because scipy.optimize takes longer to import than the rest.
     from scipy.optimize import lsq_linear
 
     x, acting = np.zeros(len(bounds)), bounds > 0.0
     if acting.any():
-        # In shares of the bounds, so that the method is not led by what hardly may change.
+        # Unknowns are relative to their bounds, so that the method scales well with tight bounds.
         shares = F[:, acting] * bounds[acting]
         found = lsq_linear(shares, y, (-1.0, 1.0), method="bvls", tol=1e-15, max_iter=100 * len(x))
         if found.status == 0:
@@ -94,8 +94,8 @@ def within(F: Array, y: Array, bounds: Array) -> Array:
 def pyramids(equations: Equations, touching: Touching) -> Resisted:
     """Contacts and their friction in one problem [Sueda, Eq. 1.88].
 
-    In terms of velocities, no edge of a pyramid may be met: ``(n + mu t) v >= least``. Sliding
-    itself counts as an approach, so that a point that slides is lifted and slowed down at once.
+    For velocities, this is ``(n + mu t) v >= least`` for all edges of a pyramid. Sliding counts as
+    an approach, so that a sliding point is lifted and slowed down at once.
     """
     rays, least = touching.rays()
     rays = rays @ equations.J
@@ -128,5 +128,5 @@ def points(equations: Equations, touching: Touching, slip: Array, tolerance: flo
 
 
 def in_world(alpha: Array, tangential: Array) -> Array:
-    """Impulses (c, 3) of normal (c,) and tangential ones (2 c,), the ground being z = 0."""
+    """Impulses (c, 3) from normal (c,) and tangential ones (2 c,), on the ground z = 0."""
     return np.column_stack((tangential.reshape(-1, 2), alpha))

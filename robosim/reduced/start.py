@@ -1,4 +1,4 @@
-"""Starts: coordinates and velocities that loops, couplings and motions allow."""
+"""Starts: coordinates and velocities that satisfy loops, couplings and motions."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from robosim.simulation.motions import rates_at, value_at
 from robosim.validation import Array
 
 ITERATIONS = 100
-CLOSED = 1e-12  # [m, rad]
-OPEN = 1e-9  # [m, rad], of a start that is refused
+CLOSED = 1e-12  # [m, rad], tolerance
+OPEN = 1e-9  # [m, rad], violation from which on a start is refused
 
 
 def close(
     model: Model, q: Array, v: Array, time: float, hold: Sequence[str]
 ) -> tuple[Array, Array]:
-    """Coordinates and velocities that constraints allow, by small motions in the mass metric.
+    """Coordinates and velocities that satisfy constraints, by small motions in the mass metric.
 
     Raises
     ------
     StateError
-        Where there are none with what is to be held.
+        If there are none with the held coordinates.
     """
     held = np.zeros(model.robot.nv, dtype=bool)
     for name in hold:
@@ -76,7 +76,7 @@ def _rows(model: Model, placed: Placed) -> tuple[Array, Array]:
 
 
 def _smallest(placed: Placed, G: Array, wanted: Array, held: NDArray[np.bool_]) -> Array:
-    """The smallest x (nv,) of ``G x = wanted`` in the mass metric, zero where held."""
+    """The smallest x (nv,) of ``G x = wanted`` in the mass metric, zero for held coordinates."""
     answers = np.zeros((len(held), len(G)))
     free = np.flatnonzero(~held)
     answers[free] = np.linalg.solve(placed.mass_matrix()[np.ix_(free, free)], G[:, free].T)
@@ -95,7 +95,7 @@ def open_by(model: Model, placed: Placed) -> float:
 
 
 def check_inertia(placed: Placed) -> None:
-    """Raise a ModelError for a coordinate that moves nothing with inertia."""
+    """Raise a ModelError for a coordinate that moves no inertia."""
     links = placed.links
     try:
         psi = placed.inertia_solver().psi

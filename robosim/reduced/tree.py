@@ -19,7 +19,7 @@ from robosim.validation import Array
 
 
 class Links:
-    """What of a tree does not move.
+    """Constant data of a tree.
 
     Attributes
     ----------
@@ -31,8 +31,8 @@ class Links:
         M_i of each body [Sueda, Eq. 1.21].
     armature : (nv,) [kg m^2, kg]
     anchors, beyond : list of (4, 4)
-        The joint frame in the parent's axes, with all coordinates at zero; and the body's centre
-        of mass as seen from the joint's point.
+        The joint frame in the parent's axes, with all coordinates at zero; and the body's centre of
+        mass relative to the joint's point.
     """
 
     def __init__(self, robot: Mechanism) -> None:
@@ -77,7 +77,7 @@ class Placed:
     into, turning : list of (6, 6)
         Ad from the parent's twists to the body's, and its rate [Sueda, Eq. 2.17].
     bias : (nb, 6)
-        dJ/dt v: what accelerates the bodies while v stays [Sueda, Alg. 5].
+        dJ/dt v: accelerations of the bodies at constant v [Sueda, Alg. 5].
     """
 
     def __init__(self, links: Links, q: Array, v: Array) -> None:
@@ -94,7 +94,7 @@ class Placed:
 
     def _place(self, i: int, own: Motion) -> None:
         p, rate = self.links.parents[i], self.v[self.links.v[i]]
-        # From the joint's point, where Q leads, to the body's centre of mass.
+        # From the joint's point, at Q, to the body's centre of mass.
         beyond = self.links.beyond[i]
         relative = self.links.anchors[i] @ own.Q @ beyond
         self.E.append(relative if p < 0 else self.E[p] @ relative)
@@ -106,7 +106,7 @@ class Placed:
         into, turning = np.zeros((6, 6)), np.zeros((6, 6))
         if p >= 0:
             into = se3.adjoint(se3.inverse(relative))
-            # d Ad / dt = -ad(xi) Ad with xi what the joint alone moves the body by.
+            # d Ad / dt = -ad(xi) Ad, where xi is the twist by the joint alone.
             turning = -se3.ad(self.twists[i]) @ into
             self.bias[i] += into @ self.bias[p] + turning @ self.twists[p]
             self.twists[i] += into @ self.twists[p]
@@ -143,7 +143,7 @@ class Placed:
         return np.asarray(0.5 * (M + M.T) + np.diag(links.armature))
 
     def inertia_solver(self) -> TreeSolver:
-        """What solves by the mass matrix, in O(n)."""
+        """A solver for the mass matrix, in O(n)."""
         links = self.links
         return TreeSolver(self, links.inertias, [np.diag(links.armature[own]) for own in links.v])
 
@@ -159,7 +159,7 @@ class Placed:
     def transposed(self, wrenches: Array) -> Array:
         """J^T f (nv,) of wrenches (nb, 6), in one pass from the leaves [Sueda, Alg. 6].
 
-        The factor that leads to the parent is the plain Ad^T; [Sueda, Eq. 2.112] has an S too many.
+        The factor for the parent is Ad^T; [Sueda, Eq. 2.112] has an additional S.
         """
         below, out = np.array(wrenches, dtype=float), np.zeros(len(self.v))
         for i in range(len(below) - 1, -1, -1):
@@ -186,7 +186,7 @@ class TreeSolver:
     Raises
     ------
     robosim.reduced.solving.Unsolved
-        Where the matrix is not positive definite.
+        If the matrix is not positive definite.
     """
 
     def __init__(self, placed: Placed, bodies: Array, joints: Sequence[Array]) -> None:

@@ -1,9 +1,9 @@
-"""A mechanism in motion: what steps it, what drives it, and what is read of it.
+"""A mechanism in motion: taking steps, setting states, applying loads, and reading results.
 
-`Simulation` is in `simulation`, and delegates: `engine` takes steps, `start` sets states, `loads`
-act, `running` drives runs. `knot` is what can be read, by `readings`, `energy` and `sensors`.
-`controllers`, `transmission` and `kinematics` need no simulation. `formulation` says what every way
-to simulate a mechanism provides.
+`Simulation` is in `simulation`, and delegates. `engine` takes steps, `start` sets states, `loads`
+holds loads, `running` drives runs. `knot` is what can be read, by `readings`, `energy` and
+`sensors`. `controllers`, `transmission` and `kinematics` need no simulation. `formulation` is the
+interface of every way to simulate a mechanism.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["CHUNK_STEPS", "FEWEST_IN_LANES", "BodyState", "Simulation", "StepInf
 
 
 def __getattr__(name: str) -> Any:
-    # On first use, so that naming a controller does not wait for numba.
+    # Imported on first use, so that naming a controller does not import numba.
     if name in __all__:
         from robosim.simulation import simulation
 

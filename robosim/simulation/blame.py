@@ -1,4 +1,4 @@
-"""Whom a warning points to."""
+"""The code that a warning refers to."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 
 
 def user_level() -> int:
-    """The stacklevel at which a warning points to who called robosim."""
+    """The stacklevel with which a warning refers to the code that called robosim."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals["__name__"].startswith("robosim."):
         frame, level = frame.f_back, level + 1

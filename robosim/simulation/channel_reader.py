@@ -1,4 +1,4 @@
-"""What a log has beside the motion, read of a simulation at its knots."""
+"""Reads the additional channels of a log from a simulation at its knots."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from robosim.simulation import sensors
 from robosim.simulation.formulation import Formulation
 from robosim.validation import Array
 
-# What has to be asked of a simulation for a kind of channel.
+# The attribute of a simulation that a kind of channel needs.
 NEEDS = {SENSOR: "sensor", CONTACT: "contacts", JOINT_WRENCH: "joint_wrenches", FRAME: "state"}
 
 
 class Knot:
-    """A simulation at one knot, of which nothing is asked twice; see `sensors.Readable`."""
+    """A simulation at one knot, whose quantities are cached; see `sensors.Readable`."""
 
     def __init__(self, sim: Any) -> None:
         self._sim = sim
@@ -34,7 +34,7 @@ class Knot:
 
     @cached_property
     def turns(self) -> Array:
-        """(nb, 3, 3), body to world."""
+        """Rotation matrices (nb, 3, 3), body to world."""
         return quaternions.rotation_matrix(self.state.q)
 
     @cached_property
@@ -102,7 +102,7 @@ class ChannelReader:
         self.sim, self.every, self.width = sim, also.every, len(also.columns)
         self._parts: list[tuple[Callable[[Knot], Array], slice]] = []
         begin = 0
-        # Neighbours of a kind are read together.
+        # Adjacent channels of a kind are read together.
         for kind, names, width in _runs(also):
             if not hasattr(sim, NEEDS[kind]):
                 word = next(word for word, known in WORDS.items() if known == kind)
@@ -121,13 +121,13 @@ class ChannelReader:
 
 
 class Felt:
-    """What is read in a run of n steps.
+    """The readings in a run of n steps.
 
     Parameters
     ----------
     read : ChannelReader
     begin, n, every : int
-        Steps since the start before the run, steps of the run, and from one sample to the next.
+        Number of steps before the run, in the run, and between two samples.
 
     Attributes
     ----------
@@ -142,17 +142,17 @@ class Felt:
         self.rows = np.full((-(-n // every), read.width), np.nan)
 
     def note(self, k: int) -> None:
-        """Read at the knot before step k of the run, if that is wanted."""
+        """Read at the knot before step k of the run, if a reading is due."""
         if k in self._wanted:
             self._read(self.rows[k // self._every])
 
     def pieces(self) -> Iterator[tuple[int, int]]:
-        """The run from one reading to the next: (first step, end)."""
+        """The parts of the run between readings: (first step, end)."""
         return pairwise(sorted({0, *self._steps, self._n}))
 
 
 def _runs(also: Also) -> Iterator[tuple[str, list[str], int]]:
-    """(kind, names, number of columns) of neighbours of a kind."""
+    """(kind, names, number of columns) of adjacent channels of a kind."""
     kind, width = "", 0
     names: list[str] = []
     for channel in also.channels:
@@ -176,7 +176,7 @@ def _of_sensors(robot: Mechanism, names: Sequence[str]) -> Callable[[Knot], Arra
 
 
 def _of_contacts(robot: Mechanism, names: Sequence[str]) -> Callable[[Knot], Array]:
-    """The force on each link, of all that touches it; world axes."""
+    """The force on each link, summed over all its contacts; world axes."""
     index = {name: k for k, name in enumerate(names)}
 
     def read(knot: Knot) -> Array:
@@ -196,7 +196,7 @@ def _of_frames(robot: Mechanism, names: Sequence[str]) -> Callable[[Knot], Array
     found = [robot.frame(name) for name in names]
     bodies = [index for index, _ in found]
     arms = np.array([frame.position for _, frame in found], dtype=float)
-    # (n, 4, 4): a body's quaternion to that of the frame.
+    # Matrices (n, 4, 4) that map a body's quaternion to the frame's.
     turns = np.array([
         np.array([quaternions.multiply(unit, frame.quaternion) for unit in np.eye(4)]).T
         for _, frame in found

@@ -1,4 +1,4 @@
-"""What a simulation goes on from: State, Memory, Loads, and counters. Copies carry nothing else."""
+"""The data from which a simulation continues: State, Memory, Loads and counters."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ from robosim.errors import RobosimError
 from robosim.runtime.handles import Parts
 from robosim.validation import Array
 
-DUE = -1  # as `away`: they have been taken, and the other one goes on with the next
-FIRST_STAY = 2  # steps that a tree with contacts is left to the solver with multipliers
+DUE = -1  # value of `away` when these steps are done; the articulated solver takes the next one
+FIRST_STAY = 2  # steps of a tree with contacts that the solver with multipliers takes at first
 
 
 @dataclass
 class Counters:
-    """How far a simulation has come since its state was set.
+    """Counts of steps since the state was set.
 
     Attributes
     ----------
     start_time : float [s]
     steps, fourth_order_steps : int
     away : int
-        Steps that the solver with multipliers has still to take for the other one, or `DUE`.
+        Steps that the solver with multipliers still takes for the articulated one, or `DUE`.
     stay : int
-        How many it is to take the next time, if that is soon.
+        Number of these steps at the next time, if that is soon.
     came_back : int
-        Steps after which the other one went on.
+        Number of steps after which the articulated solver last continued.
     last : (1,) INFO of the last step in the first row of several, or None before the first
     last_is_first : bool
-        Whether that was the first step from a start.
+        Whether this was the first step after a start.
     drove : (steps, torques (nv,)) or None
-        What servos of another simulation gave in the last step of so many.
+        Torques of the last step if another simulation took it, with the number of steps.
     """
 
     start_time: float = 0.0
@@ -61,19 +61,19 @@ class Counters:
         return replace(self, last=last, drove=(self.steps, torques))
 
     def assign(self, other: Counters) -> None:
-        """Count from where others are."""
+        """Copy the counts of another simulation."""
         self.__dict__.update(other.__dict__)
 
 
 def copied_parts(parts: Parts, state: State | None = None) -> tuple[State, Memory, Loads]:
-    """Copies of what a simulation goes on from; the state in given memory, if any."""
+    """Copies of the data from which a simulation continues; the state in given memory, if any."""
     own = copied(parts.state) if state is None else state
     assign_all(parts.state, own)
     return own, copied(parts.memory), copied(parts.loads)
 
 
 def assign_parts(source: Parts, target: Parts) -> None:
-    """Write what a simulation goes on from, but for its linear system, over that of another."""
+    """Copy this data, except for the linear system, to another simulation."""
     assign_all(source.state, target.state)
     assign_all(source.memory.guesses, target.memory.guesses)
     assign_all(source.loads, target.loads)
@@ -81,13 +81,13 @@ def assign_parts(source: Parts, target: Parts) -> None:
 
 @contextmanager
 def restored_if_refused(parts: Parts, counters: Counters) -> Iterator[None]:
-    """Put everything back if the state that is being set turns out to be impossible."""
+    """Restore the previous state if a new state turns out to be impossible."""
     values = parts.state, parts.memory.guesses, parts.loads.external, parts.loads.controls
     saved, counted = copied(values), replace(counters)
     try:
         yield
     except RobosimError:
         assign_all(saved, values)
-        # The solver at work is the one that a start begins with.
+        # The present solver is the one with which a start begins.
         counters.assign(replace(counted, away=counters.away, stay=counters.stay))
         raise

@@ -1,7 +1,7 @@
-"""Loops closed within the limits of the joints: a bounded least squares over the tree.
+"""Closing loops within the limits of the joints, by bounded least squares over the tree.
 
-Unknown are the coordinates of the tree, so that their limits are bounds. All else that must hold
-is a residual, see `robosim.simulation.pose_constraints`.
+Unknowns are the coordinates of the tree, so that their limits are bounds. All other constraints are
+residuals; see `robosim.simulation.pose_constraints`.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from robosim.simulation.pose_constraints import PoseConstraints
 from robosim.simulation.search_space import SearchSpace, whole_turns
 from robosim.validation import Array
 
-# What a unit of motion is worth [m, or sine of half an angle], to get near, and then to end there:
-# a limit that is not a bound is passed by the square of it.
+# Weight of the distance from the requested coordinates [m, or sine of half an angle, per unit], at
+# first and at the end. Limits that are not bounds are exceeded by its square.
 NEARNESS = (1e-3, 1e-5)
-CLOSED = 1e-4  # [m, or sine of half an angle], from where closing exactly moves next to nothing
+CLOSED = 1e-4  # [m, or sine of half an angle]; from there, exact closing moves bodies only slightly
 AT_BOUND = 1e-6  # [m or rad]
-DAMPING = 1e-3  # to begin with [m^2, or square of a sine]
-GUESSES = 40  # beyond those that are at hand
+DAMPING = 1e-3  # initial value [m^2, or square of a sine]
+GUESSES = 40  # further random guesses
 
 
 @dataclass
 class Closed:
-    """Where the search from one guess has ended.
+    """The result of the search from one guess.
 
     Attributes
     ----------
@@ -38,11 +38,11 @@ class Closed:
     open_by : float
         The largest residual [m, or sine of half an angle].
     open_names : list of str
-        What is not closed there: joints, couplings, tendons; the worst first.
+        Elements that are not closed: joints, couplings, tendons; the worst first.
     at_lower, at_upper : (nv,) of bool
         The coordinates of the tree that are at a limit.
     distance : float
-        From what was asked for, in coordinates.
+        Distance from the requested coordinates.
     """
 
     q: Array
@@ -60,12 +60,12 @@ class Closing:
     ----------
     robot : Mechanism
     asked : (nq,)
-        What a start is to be near.
+        Requested coordinates, near which a solution is searched for.
     given : mapping of velocity index to value
         Coordinates that are held or driven: of the tree, of joints that close loops, of tendons
         (behind those of the joints and of the springs).
     signs : (nv,)
-        -1 or 1 where a coordinate of the tree is to be on that side of zero, or 0.
+        Required signs -1 or 1 of coordinates of the tree; 0 for any sign.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Closing:
     def _descend(
         self, guess: Array, z: Array, offset: Array, low: Array, high: Array, nearness: float
     ) -> float:
-        """Move z (nv,) to a least sum of squares within bounds; the largest residual there."""
+        """Minimize the sum of squares over z (nv,) within bounds; returns the largest residual."""
         free = np.flatnonzero(self._unknown)
         near = nearness * np.eye(len(free))
 
@@ -107,17 +107,18 @@ class Closing:
         return float(np.abs(found.residual[: len(found.residual) - len(free)]).max(initial=0.0))
 
     def _left(self, guess: Array, z: Array) -> tuple[Array, Array]:
-        """What is left of the constraints at z around a guess, and its derivatives by z."""
+        """Residuals of the constraints at z around a guess, and their derivatives by z."""
         values, rows, _ = self._constraints.at(self._space.at(guess, z))
         return values, self._space.by_z(rows, z)
 
     def guesses(self, closed: Array) -> Iterator[list[Array]]:
-        """Coordinates (nq,) to search from, ever farther from what was asked for; always the same.
+        """Initial guesses (nq,), at increasing distances from the requested coordinates.
 
-        First together what was asked for and where the loops are `closed` regardless of limits;
-        then the middle of all limits, and others one by one.
+        The sequence is always the same. First come the requested coordinates, with those where
+        loops are `closed` regardless of limits. Then follow the middle of all limits, and random
+        ones.
         """
-        # In turns and metres, where there is only one limit or none.
+        # Without a limit, coordinates within pi (rad or m) of the present one.
         present = self._space.present(self.asked)
         low = np.where(np.isfinite(self.lower), self.lower, present - np.pi)
         high = np.where(np.isfinite(self.upper), self.upper, present + np.pi)
@@ -126,7 +127,7 @@ class Closing:
         middle = self._moved(self.asked, np.where(whole, 0.5 * (low + high), present))
         closed = closed.copy()
         for joint, k in zip(self.robot.tree_joints, self.robot.q_offsets, strict=False):
-            if joint.kind == "floating":  # what floats need not turn to close a loop
+            if joint.kind == "floating":  # a floating body need not move to close a loop
                 closed[k : k + 7] = self.asked[k : k + 7]
         yield [self._within(self.asked), self._within(closed)]
         yield [middle]
@@ -136,7 +137,7 @@ class Closing:
             yield [self._moved(self.asked, present + spread * (target - present))]
 
     def in_the_way(self, found: Closed) -> list[str]:
-        """What stands at its limit there, in words."""
+        """Descriptions of the limits at which coordinates are."""
         places = coordinate_places(self.robot)
         told = []
         for name, (j, row) in places.items():
@@ -150,7 +151,7 @@ class Closing:
         return told
 
     def search(self, guess: Array) -> Closed:
-        """Where all is satisfied near a guess (nq,), or as nearly as can be from there."""
+        """Coordinates near a guess (nq,) that satisfy all constraints, or violate them least."""
         free, space = self._unknown, self._space
         numbers = space.numbers & free
         z, start = np.zeros(len(free)), space.present(guess)
@@ -176,7 +177,7 @@ class Closing:
         )
 
     def _moved(self, q: Array, to: Array) -> Array:
-        """q with its numbers moved to others (nv,), but those that are given."""
+        """q with some numbers replaced (nv,), except for given ones."""
         return self._space.moved(q, to, self._unknown)
 
     def _within(self, q: Array) -> Array:
@@ -185,7 +186,7 @@ class Closing:
 
 
 def sides(robot: Mechanism, signs: Array) -> tuple[Array, Array]:
-    """Bounds (nv,), (nv,) of coordinates whose signs (nv,) are given: of angles, half a turn."""
+    """Bounds (nv,), (nv,) of coordinates with required signs (nv,); for angles half a turn."""
     low, high = np.full(robot.nv, -np.inf), np.full(robot.nv, np.inf)
     for j, row in coordinate_places(robot).values():
         v, joint = robot.v_offsets[j] + row, robot.joints[j]

@@ -2,13 +2,13 @@
 
     M a + b + p = tau + J_y^T y + J^T lambda,    J a + J' v = c
 
-J is split by its singular values, J = U S V^T, and those that are zero are left out: rows may
-depend on each other. What is left, V^T a = S^-1 U^T (c - J' v), has the multipliers S U^T lambda
-from the dual problem [Sueda, Eq. 2.123], and the least lambda of all that act alike follows.
+J is decomposed into singular values, J = U S V^T, without those that are zero, as rows may be
+dependent. The remaining equations, V^T a = S^-1 U^T (c - J' v), have the multipliers S U^T lambda
+from the dual problem [Sueda, Eq. 2.123]. Of all lambda with these, the smallest one is returned.
 
-Limits and contacts push and never pull. Which of them do is the solution of [Sueda, Eq. 2.125], and
-what is left are equations. A contact that pushes is held, with friction without bound, and one that
-does not has no friction.
+Limits and contacts push and never pull. Which of them are active is the solution of [Sueda, Eq.
+2.125]; the active ones are then equations. A contact that pushes sticks, with unbounded friction;
+one that does not has no friction.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ from robosim.simulation.recursion import Recursion
 from robosim.simulation.tree_dynamics import TreeDynamics, Wrenches
 from robosim.validation import Array, finite
 
-SHORT = 1e-7  # of the largest force, how much of the forces may be lacking
-CHEAP = 1e-4  # what multipliers cost beside efforts, to find which of them are zero
+SHORT = 1e-7  # of the largest force, tolerance of the forces
+CHEAP = 1e-4  # cost of multipliers relative to efforts, when zero multipliers are determined
 PULL = "limits or contacts would have to pull, and "
 
-Maps = dict[str, Array]  # joint: its rows by the child's twist (k, 6)
+Maps = dict[str, Array]  # joint: its rows for the child's twist (k, 6)
 Solve = Callable[[Array, Array, Array, Array], tuple[Array, Array, Maps]]
 
 
 @dataclass(frozen=True)
 class Multipliers:
-    """What constraints do: their part of the generalized forces is ``J^T rows``.
+    """Multipliers of constraints, whose generalized forces are ``J^T rows``.
 
-    Where constraints depend on each other, the multipliers are those of the least norm. With rows
-    of states, each array has a row for each state in front.
+    If constraints are redundant, the multipliers are those of the smallest norm. For several
+    states, each array has a first axis for these.
 
     Attributes
     ----------
@@ -82,14 +82,14 @@ class Multipliers:
 
 
 class ConstrainedDynamics:
-    """Dynamics of a robot with all that makes coordinates depend on each other or on time.
+    """Dynamics of a robot with constraints among coordinates, and with motions.
 
     Parameters
     ----------
     tree : TreeDynamics
-        Which refuses nothing.
+        Dynamics of the tree, without refusals.
     on, lengths : Recursion, Lengths
-        Of the same robot.
+        Kernels and lengths for the same robot.
 
     Raises
     ------
@@ -109,7 +109,7 @@ class ConstrainedDynamics:
         self._made: dict[tuple[tuple[str, ...], ...], Constraints] = {}
 
     def constraints(self, *asked: Iterable[str]) -> Constraints:
-        """With limits, contacts, and joints whose accelerations are given."""
+        """The constraints with limits, contacts, and joints whose accelerations are given."""
         key = tuple(map(_names, asked))
         if key not in self._made:
             self._made[key] = Constraints(self._on, self._lengths, *key)
@@ -192,10 +192,10 @@ class ConstrainedDynamics:
     def _kept(
         self, constraints: Constraints, rows: ConstraintRows, target: Array, q: Array, force: Array
     ) -> Array:
-        """Which rows (m,) are equations: all that are two-sided, and those that stay closed.
+        """Rows (m,) that are equations: two-sided ones, and one-sided ones that stay closed.
 
-        Contacts are held where they push, and let go where they lift, until none changes. One that
-        lifts where it is held and sinks where it is not slides without friction.
+        Contacts stick if they push, and are released if they lift off, until the set is unchanged.
+        A contact that lifts off if it sticks, and penetrates if released, slides without friction.
         """
         one = rows.sides != 0
         if not one.any():
@@ -226,7 +226,7 @@ class ConstrainedDynamics:
         q: Array,
         force: Array,
     ) -> tuple[Array, Array]:
-        """Which one-sided rows (m,) stay closed, and which of them push, beside equal ones."""
+        """One-sided rows (m,) that stay closed, and those that push, with `equal` rows fixed."""
         one = np.flatnonzero(rows.sides)
         part, a, _ = self._equal(constraints, rows, target, equal, q, force)
         sides, J = rows.sides[one], rows.jacobian[one]
@@ -253,7 +253,7 @@ class ConstrainedDynamics:
         q: Array,
         force: Array,
     ) -> tuple[Independent, Array, Array]:
-        """With some rows as equations: these, a (nv,), and the forces (r,) along V it takes."""
+        """The `kept` rows as equations: their part, a (nv,), and reactions (r,) along V."""
         part = independent(rows, kept)
         wanted = (part.U.T @ target[kept]) / part.S
         a, reactions = self._accelerate(q, force, part.V, wanted)
@@ -261,7 +261,7 @@ class ConstrainedDynamics:
         return part, a, reactions
 
     def _accelerate(self, q: Array, force: Array, V: Array, wanted: Array) -> tuple[Array, Array]:
-        """a (nv,) with ``V a = wanted``, and the forces (r,) along V that it takes."""
+        """a (nv,) with ``V a = wanted``, and the reactions (r,) along V."""
         try:
             solved = self._tree.solve_mass(q, np.vstack((force, V)))
         except ModelError:
@@ -273,13 +273,13 @@ class ConstrainedDynamics:
     def _accelerate_dense(
         self, q: Array, force: Array, V: Array, wanted: Array
     ) -> tuple[Array, Array]:
-        """The same where the tree's mass matrix has no inverse: of what is free to move alone."""
+        """The same if the tree's mass matrix is singular: in the null space of V."""
         M = self._tree.mass_matrix(q)
         N = np.linalg.svd(V)[2][len(V) :]
         inertia = N @ M @ N.T
         sizes = np.linalg.eigvalsh(inertia)
         if len(N) and sizes[0] <= 1e-14 * sizes[-1]:
-            self._tree.solve_mass(q, force)  # names what moves without inertia
+            self._tree.solve_mass(q, force)  # raises an error that names the coordinate
         held = wanted @ V
         a = held + np.linalg.solve(inertia, N @ (force - M @ held)) @ N
         return a, V @ (M @ a - force)
@@ -287,7 +287,7 @@ class ConstrainedDynamics:
     def _actuated(
         self, actuated: Iterable[str] | None, weights: Mapping[str, float] | None
     ) -> tuple[list[int], Array]:
-        """Indices of the actuated velocities, and what the squares of their efforts cost."""
+        """Indices of the actuated velocities, and costs of the squares of their efforts."""
         robot = self.robot
         known = {name: k for k, name in enumerate(robot.v_names)}
         loops = zip(robot.actuated_names, robot.actuated.tolist(), strict=True)
@@ -324,9 +324,9 @@ class ConstrainedDynamics:
     def _least(
         self, rows: ConstraintRows, kept: Array, force: Array, ways: Array, costs: Array
     ) -> tuple[Array, Array]:
-        """Forces (nv,) of the least efforts that, with multipliers (m,) on their sides, are enough.
+        """Forces (nv,) of minimal efforts, with multipliers (m,) of allowed signs.
 
-        Least is the sum of costs times squares of efforts.
+        The sum of costs times squares of efforts is minimal.
         """
         multipliers = np.zeros(len(kept))
         while True:
@@ -345,9 +345,10 @@ class ConstrainedDynamics:
     def _idle(
         self, rows: ConstraintRows, kept: Array, force: Array, ways: Array, costs: Array
     ) -> Array:
-        """Which one-sided rows (m,) have no force where none of them pulls.
+        """One-sided rows (m,) without force in a solution in which none of them pulls.
 
-        Of efforts and multipliers of the least sum of squares, in which multipliers cost little.
+        The solution minimizes the sum of squares of efforts and multipliers, with a low cost of
+        multipliers.
         """
         J, sides = rows.jacobian[kept], rows.sides[kept]
         one, n = np.flatnonzero(sides), len(costs)
@@ -364,7 +365,7 @@ class ConstrainedDynamics:
         return idle
 
     def _least_efforts(self, force: Array, ways: Array, costs: Array, V: Array) -> Array:
-        """Forces (nv,) of the least efforts that, with reactions along V, are enough."""
+        """Forces (nv,) of minimal efforts that balance `force` with reactions along V."""
         scales = 1 / np.sqrt(costs)
         across = (ways - (ways @ V.T) @ V) * scales[:, None]
         needed = force - (V @ force) @ V
@@ -393,7 +394,7 @@ class ConstrainedDynamics:
         other: Array,
         name: str,
     ) -> tuple[Array, Multipliers]:
-        """The answers to one state or to rows of states, with one more argument of a name."""
+        """Results for one state or for rows of states; `other` is one more, named argument."""
         on = self._on
         parts = [on.checked("q", q, on.q), on.checked("v", v, on.v), forces, other]
         names = "q", "v", "q, v, tau or a wrench", name
@@ -408,7 +409,7 @@ class ConstrainedDynamics:
 
 
 def _named(constraints: Constraints, rows: Array, maps: list[Maps]) -> Multipliers:
-    """Multipliers (m,) of one state or (n, m) of several, by the elements that they belong to."""
+    """Multipliers (m,) of one state or (n, m) of several, by elements."""
     found: dict[str, dict[str, Array]] = {
         kind: {} for kind in ("joint", "coupling", "drive", "tendon", "limit", "contact")
     }
@@ -432,7 +433,7 @@ def _named(constraints: Constraints, rows: Array, maps: list[Maps]) -> Multiplie
 
 
 def _names(names: Iterable[str]) -> tuple[str, ...]:
-    """Each once; also of a single one."""
+    """Names without duplicates; a single name is also accepted."""
     return (names,) if isinstance(names, str) else tuple(dict.fromkeys(names))
 
 

@@ -1,11 +1,11 @@
-"""What makes coordinates depend on each other or on time, as equations of the tree's motion.
+"""Constraints among coordinates, and motions, as equations of the tree's motion.
 
     g(q, t) = 0,    J v = rate,    J a + J' v = acceleration
 
-Rows are joints that close loops, motions, couplings and tendons of one length and, where they are
-asked for, limits that are closed, points that are held, and joints whose accelerations are given.
-The right sides are zero but for motions and given accelerations. Limits, and contact points along
-the normal of the ground, are one-sided: they push and never pull.
+Rows are joints that close loops, motions, couplings and tendons of constant length. On request,
+rows are also closed limits, contact points, and joints whose accelerations are given. The
+right-hand sides are zero except for motions and given accelerations. Limits, and contact points
+along the normal of the ground, are one-sided: these push and never pull.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ class ConstraintRows(NamedTuple):
     value: Array  # (m,), g [m, sines of half angles, or rad]
     jacobian: Array  # (m, nv), J
     bias: Array  # (m,), J' v
-    rate: Array  # (m,), what J v is to be
-    acceleration: Array  # (m,), what J a + J' v is to be
-    sides: Array  # (m,), 1 where that may be more and forces are not negative, -1 the other way
-    on_child: dict[str, Array]  # joint: its rows by the child's twist at the joint's point (k, 6)
+    rate: Array  # (m,), right-hand side of J v
+    acceleration: Array  # (m,), right-hand side of J a + J' v
+    sides: Array  # (m,), 1: not less than this, with forces >= 0; -1: the opposite; 0: equal
+    on_child: dict[str, Array]  # joint: its rows for the child's twist at the joint's point (k, 6)
 
 
 class Element(NamedTuple):
-    """What has rows, and which.
+    """An element with its rows.
 
     Kinds are joint, drive, coupling, tendon, limit and contact.
     """
@@ -58,21 +58,21 @@ class Element(NamedTuple):
 
 
 class Constraints:
-    """The constraints of a robot at one state after the other.
+    """The constraints of a robot, evaluated at states.
 
     Parameters
     ----------
     on : Recursion
-        Of the robot.
+        Kernels for the robot.
     lengths : Lengths
-        Of its tendons.
+        Lengths of its tendons.
     limits : names of coordinates, of joints with one coordinate that close loops, of tendons
-        Each is at its bound, which pushes.
+        Each is at its limit, which pushes.
     contacts : names of contact points, or of frames
-        Each is held where it is. A point pushes up; one with a radius rolls there, on the ground
-        z = 0. A frame is held both ways.
+        Each keeps its position. A point pushes up; one with a radius rolls on the ground z = 0. A
+        frame is constrained in both directions.
     given : names of joints of the tree
-        Their accelerations are part of the state.
+        Joints whose accelerations are part of the state.
 
     Attributes
     ----------
@@ -141,14 +141,14 @@ class Constraints:
         q : (nq,)
         v : (nv,)
         time : float [s] or None
-            Of motions. None leaves open where they are, and how fast they go there.
+            Time of motions. None: their coordinates and velocities are not checked.
         accelerations : (nv,) or None
             Of the joints in `given`; zero if None.
 
         Raises
         ------
         StateError
-            For what is no state.
+            For an invalid state.
         """
         at = self._at(q, v, time, accelerations)
         found = [evaluate(at) for evaluate in self._evaluations]
@@ -161,7 +161,7 @@ class Constraints:
         return ConstraintRows(*whole, rates, targets, sides, on_child)
 
     def coordinate_rates(self, q: Array, joint: Joint) -> Array:
-        """(joint.nv, nv): the velocities of a joint that closes a loop, by those of the tree."""
+        """(joint.nv, nv): maps velocities of the tree to those of a joint that closes a loop."""
         at = self._at(q, np.zeros(self.robot.nv))
         return at.relative(joint).rates()
 
@@ -171,7 +171,7 @@ class Constraints:
         Raises
         ------
         ModelError
-            For those of a free rotation.
+            For a spring or damper of a free rotation.
         """
         at = self._at(q, v)
         out = np.zeros(self.robot.nv)
@@ -262,11 +262,11 @@ class _Target(NamedTuple):
     sides: Array
 
 
-Fixed = tuple[int, Array, Array]  # as of `Recursion.fixed`
+Fixed = tuple[int, Array, Array]  # as in `Recursion.fixed`
 
 
 class _State:
-    """One state, and how joints that close loops and tendons are there."""
+    """One state, with cached kinematics of joints that close loops and of tendons."""
 
     def __init__(
         self,
@@ -285,7 +285,7 @@ class _State:
         self._tendons: Linear | None = None
 
     def end(self, fixed: Fixed) -> End:
-        """How what is fixed to a body moves."""
+        """Kinematics of a point that is fixed to a body."""
         on, nv = self._on, self._on.robot.nv
         place = ("q", self.q, on.q)
         motion = place, ("v", self.v, on.v), ("a", np.zeros(nv), on.a)
@@ -295,7 +295,7 @@ class _State:
         return End(x, R, J, moves[:6], moves[6:])
 
     def relative(self, joint: Joint) -> Relative:
-        """How a joint that closes a loop is."""
+        """Kinematics of a joint that closes a loop."""
         if joint.name not in self._relative:
             a, b = self._ends[joint.name]
             parent = a if isinstance(a, End) else self.end(a)
@@ -303,7 +303,7 @@ class _State:
         return self._relative[joint.name]
 
     def coordinate(self, name: str) -> tuple[Linear, bool]:
-        """The coordinate of a joint with one; whether it is an angle known but for whole turns."""
+        """The coordinate of a joint with a single one; whether it is an angle up to whole turns."""
         robot = self._on.robot
         j = robot.joint_index(name)
         joint = robot.joints[j]
@@ -401,7 +401,7 @@ def _less(linear: Linear, by: float) -> Linear:
 
 
 def _held(fixed: Fixed, arm: Array, sides: Array, at: _State) -> _Target:
-    """The point at the end of an arm that does not turn with the body: where the body rolls."""
+    """The end of an arm with constant direction, at which a ball rolls on the ground."""
     end = at.end(fixed)
     J = end.jacobian[:3] - cross_matrix(arm) @ end.jacobian[3:]
     return _zero(Linear(np.zeros(3), J, end.bias[:3] + cross_matrix(end.bias[3:]) @ arm), sides)

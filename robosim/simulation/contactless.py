@@ -1,4 +1,4 @@
-"""What formulations in joint coordinates have in common, in which contacts do not act."""
+"""Common parts of formulations in joint coordinates, which have no contacts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Bodies(NamedTuple):
-    """What a `BodyState` is of."""
+    """The arrays of a `BodyState`."""
 
     bodies: NDArray[np.void]  # (nb,) BODY
     q: Array
@@ -39,7 +39,8 @@ class Contactless(Frames, Runs):
     Attributes
     ----------
     engine : object
-        What takes the steps. It has the state (`q`, `v`, `time`, `timestep`, `counters`), `loads`
+        The engine that takes the steps. The engine has the state (`q`, `v`, `time`, `timestep`,
+        `counters`), `loads`
         and `gravity`, `states()` for the bodies, `copied()` and `restore(other)`.
     """
 
@@ -48,14 +49,14 @@ class Contactless(Frames, Runs):
     _dynamics: Dynamics | None = None
 
     def _own(self, engine: Any, held: Held) -> None:
-        """Make what belongs to this simulation alone."""
+        """Make the objects that belong to this simulation alone."""
         self.engine, self.held = engine, held
         self._running = Running(engine, held, Motions(self.robot, engine.timestep))
 
     def _checked_start(
         self, q: ArrayLike | None, v: ArrayLike | None, time: float, hold: Sequence[str]
     ) -> tuple[Array, Array]:
-        """Coordinates and velocities of a start as it is asked for; see `set_state`."""
+        """Checked coordinates and velocities of a start; see `set_state`."""
         self._running.refuse_if_busy()
         robot = self.robot
         at_home = q is None
@@ -70,9 +71,9 @@ class Contactless(Frames, Runs):
         return q, v
 
     def copy(self) -> Self:
-        """A simulation of the same robot in the same state that goes its own way.
+        """An independent simulation of the same robot in the same state.
 
-        It takes the same steps as this one, to the last bit.
+        Steps of the copy are bit-identical to those of this simulation.
         """
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
@@ -81,12 +82,12 @@ class Contactless(Frames, Runs):
         return other
 
     def restore(self, other: Self) -> None:
-        """Go to the state of another simulation of the same robot; or back to a `copy`'s.
+        """Copy the state of another simulation of the same robot, for example of a `copy`.
 
         Raises
         ------
         StateError
-            If it is of another robot, or has other options.
+            If `other` has another robot or other options.
         """
         self._running.refuse_if_busy()
         if not self.is_like(other):
@@ -123,7 +124,7 @@ class Contactless(Frames, Runs):
 
     @property
     def q(self) -> Array:
-        """Joint coordinates (nq,), a read-only copy; angles go on over turns."""
+        """Joint coordinates (nq,), a read-only copy; angles count full turns."""
         return read_only(self.engine.q.copy())
 
     @property
@@ -133,7 +134,7 @@ class Contactless(Frames, Runs):
 
     @property
     def torques(self) -> Array:
-        """What drove the joints in the last step, (nv,) [N m or N]; 0 before the first."""
+        """Torques or forces of the last step, (nv,) [N m or N]; 0 before the first step."""
         if self.steps == 0:
             return read_only(np.zeros(self.robot.nv))
         return read_only(self.held.given(self.engine.q, self.timestep))
@@ -157,7 +158,7 @@ class Contactless(Frames, Runs):
 
     @property
     def lanes(self) -> bool:
-        """False: limbs are not taken side by side."""
+        """False: limbs are not computed in SIMD lanes."""
         return False
 
     def contact_positions(self) -> Array:
@@ -179,7 +180,7 @@ class Contactless(Frames, Runs):
         torque: ArrayLike = (0.0, 0.0, 0.0),
         point: ArrayLike | None = None,
     ) -> None:
-        """Push a body from now on; see `robosim.Simulation.apply_wrench`."""
+        """Apply a wrench to a body; see `robosim.Simulation.apply_wrench`."""
         index, frame = self.robot.body_or_frame(body)
         state = self.state
         x = state.x[index]

@@ -1,4 +1,4 @@
-"""What may be wrong: warnings of starts, and why a step could not be solved."""
+"""Warnings about starts, and the causes of steps that could not be solved."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from robosim.simulation.readings import Contact, contact_heights, min_gap
 
 
 def refuse_start(robot: Mechanism, parts: Parts, whose: str = "") -> None:
-    """Raise a StateError for a joint whose coordinates do not tell how it moves from a start."""
+    """Raise a StateError for a joint with singular coordinates (gimbal lock) at a start."""
     if parts.model.charts is None:
         return
     for start, joint in zip(robot.q_offsets, robot.tree_joints, strict=False):
@@ -41,12 +41,12 @@ def refuse_starts(simulations: Mapping[int, Any]) -> None:
 
 
 def warn_of_start(robot: Mechanism, parts: Parts) -> None:
-    """Say before the first step what starts in the ground or beyond its limit.
+    """Issue warnings, before the first step, about penetration and exceeded limits.
 
     Raises
     ------
     StateError
-        As of `refuse_start`.
+        As `refuse_start`.
     """
     refuse_start(robot, parts)
     heights = contact_heights(robot, parts.state)
@@ -74,7 +74,7 @@ class Beyond(NamedTuple):
     ----------
     whose : str
         "joint 'knee'" or "tendon 'cable'".
-    value, bound : float [rad or m], where it is and how far it may be
+    value, bound : float [rad or m], the coordinate or length, and its limit
     turns : bool
     side : str
         "lower limit", "upper limit", "cone" or "largest_turn".
@@ -94,7 +94,7 @@ class Beyond(NamedTuple):
 
 
 def beyond_limits(robot: Mechanism, parts: Parts) -> Iterator[Beyond]:
-    """Each limit of a joint or tendon that is exceeded."""
+    """All exceeded limits of joints and tendons."""
     q, joints = parts.state.q, parts.model.joints
     slots = parts.model.contacts[parts.model.n_ground :]
     here = q[joints["q_begin"][slots["joint"]] + slots["row"]]
@@ -127,7 +127,7 @@ def beyond_limits(robot: Mechanism, parts: Parts) -> Iterator[Beyond]:
 
 
 def warn_of_overlap(contacts: Sequence[Contact]) -> None:
-    """Say after the first step which shapes, of those that touch others, began in them."""
+    """Issue a warning, after the first step, about shapes that overlapped at the start."""
     inside = [contact for contact in contacts if contact.gap < -1e-9]
     if inside:
         deepest = min(inside, key=lambda contact: contact.gap)
@@ -139,16 +139,16 @@ def warn_of_overlap(contacts: Sequence[Contact]) -> None:
         )
 
 
-# Cosine of half of the turn in an interval from which on a turn is told of: half a radian.
+# Cosine of half of the rotation in an interval from which on a warning is issued: half a radian.
 FAR = float(np.cos(0.25))
 
 
 def warn_of_turn(
     robot: Mechanism, parts: Parts, infos: NDArray[np.void], time: float, whose: str = ""
 ) -> bool:
-    """Say that a body turns far in steps of which the first begins at `time` [s], if one does so.
+    """Issue a warning if a body turns far in a step; the first step begins at `time` [s].
 
-    `infos` (n,) are of these steps; returns whether there was anything to say.
+    `infos` (n,) are those of the steps. Returns whether a warning was issued.
     """
     far = np.flatnonzero(infos["turn"] < FAR)
     if not len(far):
@@ -170,9 +170,9 @@ def warn_of_turn(
 
 
 def failure(robot: Mechanism, parts: Parts, time: float, at_start: bool, info: Any) -> RobosimError:
-    """The error that tells of a step which could not be solved, `info` of it."""
+    """The error for a step that could not be solved, with its `info`."""
     strange = np.flatnonzero(~np.isfinite(parts.loads.tau))
-    if len(strange):  # of a compiled controller; others are checked when they answer
+    if len(strange):  # from a compiled controller; torques of others are checked on return
         v = int(strange[0])
         name = dict(zip(robot.actuated, robot.actuated_names, strict=True)).get(v)
         return ControllerError(
@@ -201,7 +201,7 @@ def failure(robot: Mechanism, parts: Parts, time: float, at_start: bool, info: A
 
 
 def hint(robot: Mechanism, parts: Parts, at_start: bool) -> str:
-    """What may have made a step unsolvable, in the order of how often it does."""
+    """Possible causes of an unsolvable step, the most frequent first."""
     turns = np.linalg.norm(parts.state.bodies["omega"], axis=1) * parts.options.dt
     if turns.max() > 0.5:
         name = robot.bodies[int(turns.argmax())].name

@@ -96,7 +96,8 @@ class Dynamics(TreeDynamics):
             As for `hybrid_dynamics`: the forces that drive these joints are among the multipliers.
             Replaces the joint's motion, if it has one.
         limits : names of coordinates, of joints with one coordinate that close loops, of tendons
-            Those at a limit, which can push but not pull [Sueda, Eq. 2.125]. Equal limits
+            Coordinates and lengths at a limit, which can push but not pull [Sueda, Eq. 2.125].
+            Equal limits
             constrain both directions.
         contacts : names of contact points or of frames
             Contact points push or lift off. Points that push do not slide, as friction is

@@ -1,4 +1,4 @@
-"""What takes the steps of one simulation in compiled code, with the solver that its state needs."""
+"""The engine of a simulation: takes steps in compiled code, with the solver that is needed."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from robosim.simulation.diagnosis import failure
 from robosim.simulation.notices import Notices, Silence
 from robosim.validation import Array
 
-LONGEST_STAY = 1000  # twice as many steps each time, up to these
-FEWEST_IN_LANES = 32  # steps at a time that are worth taking there
+LONGEST_STAY = 1000  # the number of steps is doubled each time, up to this
+FEWEST_IN_LANES = 32  # smallest number of steps for which lanes are used
 BUSY = (
     "another thread is stepping this simulation: a simulation belongs to one thread at a time; "
     "give each thread a copy() of its own"
@@ -42,37 +42,37 @@ class Engine:
     ----------
     robot : Mechanism
     facets : int
-        Of the linearized friction cone; 0 for the exact one.
+        Facets of the linearized friction cone; 0 for the exact one.
     solver : str
-        The one to begin with.
+        The initial solver.
     may_switch : bool
         Whether the solver with multipliers may take steps that the articulated one cannot.
     options : Options
-        With the most substeps and the last attempt that are allowed at all.
+        Options with the largest allowed number of substeps and attempts.
     lanes : bool
-        Whether limbs are to be taken side by side, if the robot has such.
+        Whether similar limbs are computed in lanes, if the robot has any.
     velocity_limits : bool
-        Whether those of the joints act.
+        Whether velocity limits of joints are enforced.
 
     Attributes
     ----------
     parts : Parts
-        What kernels work on now: others after a switch to another solver.
+        The data that kernels work on; other ones after a switch of the solver.
     handle : Handle
-        Of these.
+        Handle of `parts`.
     run_states : Runner or None
-        What takes steps of these; None before the first one.
+        Compiled function that takes steps; None before the first step.
     single : Handle
         A run of one step.
     counters : Counters
     solver : str
-        The one at work.
+        The present solver.
     lanes : list of Lane, or None
-        The limbs that are taken side by side.
+        The limbs that are computed in lanes.
     limbs : Limbs or None
-        None before steps that are worth it.
+        Memory of the limbs; None before the first use.
     notices : Notices
-        Of its runs.
+        Warnings about runs.
     """
 
     handle: Handle
@@ -99,28 +99,28 @@ class Engine:
         self._begin()
 
     def _begin(self) -> None:
-        """Make what belongs to this engine alone beside parts and counters."""
-        # What those solvers work on that are not at work now.
+        """Make the objects that belong to this engine alone, except for parts and counters."""
+        # Parts of the solvers that are not in use.
         self._solvers: dict[str, Parts] = {}
         self._connected: dict[bytes, tuple[Model, Any]] = {}
         self._near = -1, np.zeros(0, dtype=bool)
         self._done = np.zeros(1, dtype=np.int64)
         self._stepping = threading.Lock()
-        self.is_busy = self._stepping.locked  # as an attribute, as each step asks
+        self.is_busy = self._stepping.locked  # an attribute, because each step reads it
         self._is_fourth = self.parts.options.order == 4
         self.limbs: Limbs | None = None
         self.notices: Notices | Silence = Notices(self)
         self.hand_over(self.parts)
 
     def model_of(self, robot: Mechanism) -> Model:
-        """The model of a mechanism that differs from this one's in its numbers alone."""
+        """The model of a mechanism that differs from this one in its numbers only."""
         facets, tree = self.parts.model.facets, self.parts.model.tree
         return compile_model(
             robot, 0 if facets is None else len(facets), tree, self._velocity_limits
         )
 
     def with_robot(self, robot: Mechanism) -> Engine:
-        """An engine for a mechanism that differs from this one's in its numbers alone, at home."""
+        """An engine for a mechanism that differs from this one in its numbers only, at home."""
         facets, options = self.parts.model.facets, self.parts.options
         solver = "articulated" if self._may_switch else self.solver
         count = 0 if facets is None else len(facets)
@@ -128,7 +128,7 @@ class Engine:
         return Engine(robot, count, solver, *more)
 
     def change(self, robot: Mechanism, model: Model) -> None:
-        """Go on with the numbers of another mechanism, whose `model_of` this is, before a start."""
+        """Change to the numbers of another mechanism with this `model_of`, before a start."""
         self.start_anew(0.0)
         self.robot, self._solvers, self._connected = robot, {}, {}
         slots = self.parts.work.slots
@@ -136,7 +136,7 @@ class Engine:
         self.hand_over(self.parts._replace(model=model))
 
     def copied(self, torques: Array, state: State | None = None) -> Engine:
-        """An engine in the same state, after the same torques (nv,); see `Simulation.copy`."""
+        """An engine in the same state; `torques` (nv,) are those of the last step."""
         self.refuse_if_busy()
         other = object.__new__(Engine)
         other.__dict__.update(self.__dict__)
@@ -148,7 +148,7 @@ class Engine:
         return other
 
     def restore(self, other: Engine, torques: Array) -> None:
-        """Go to the state of another engine, after the same torques (nv,)."""
+        """Copy the state of another engine; `torques` (nv,) are those of its last step."""
         assign_parts(other.parts, self.parts)
         mine = self.parts
         if other.parts.model is mine.model:
@@ -158,31 +158,31 @@ class Engine:
             memory = Memory(mine.memory.guesses, copied(other.parts.memory.system))
             work, self._solvers = make_workspace(self.robot, model), {}
             self.solver = other.solver
-            # The parts may be of other types than before.
+            # The parts may have other types than before.
             self.hand_over(Parts(model, mine.state, memory, mine.loads, work, options))
         self._near = -1, np.zeros(0, dtype=bool)
         self.counters.assign(other.counters.copied(torques))
 
     def described(self) -> Model:
-        """A model of the robot that does not depend on the solver at work."""
+        """A model of the robot that does not depend on the solver in use."""
         facets = self.parts.model.facets
         count = 0 if facets is None else len(facets)
         return compile_model(self.robot, count, False, self._velocity_limits)
 
     @property
     def connected(self) -> NDArray[np.bool_]:
-        """Which pairs of shapes have room in the linear system, (np,)."""
+        """Pairs of shapes (np,) with entries in the linear system."""
         collision = self.parts.model.collision
         pairs = None if collision is None else collision.pairs
         return np.zeros(0, dtype=bool) if pairs is None else pairs["block_ab"] >= 0
 
     def be_at(self, solver: str, near: Sequence[bool] | None) -> None:
-        """Put this solver to work, with room for these pairs, before a state is taken over.
+        """Change to this solver and to these pairs of shapes, before a state is copied.
 
         Raises
         ------
         ValueError
-            For what this engine cannot have.
+            For a solver or pairs that this engine does not have.
         """
         if solver != self.solver:
             if not self._may_switch or solver not in ("articulated", "ldu"):
@@ -196,18 +196,18 @@ class Engine:
         self._near = -1, np.zeros(0, dtype=bool)
 
     def hand_over(self, parts: Parts) -> None:
-        """Let kernels work on these from now on."""
+        """Let kernels work on these parts."""
         self.parts = parts
         self.handle = Handle(parts)
-        self.run_states: Runner | None = None  # not before the first step
+        self.run_states: Runner | None = None  # made in the first step
         begin_compiling(self.handle)
 
     def start_anew(self, time: float) -> None:
-        """Count from a start at this time [s], with what a fresh engine begins with."""
+        """Begin at this time [s], with the initial solver, system and counts."""
         if self.counters.away:
             self.switch("articulated")
         self._disconnect_pairs()
-        # What the last step took stays, as nothing is read from it before the next one.
+        # Results of the last step stay; they are not read before the next step.
         last = self.counters.last, self.counters.last_is_first
         self.counters.assign(Counters(time, last=last[0], last_is_first=last[1]))
 
@@ -228,13 +228,13 @@ class Engine:
 
     @property
     def last_interval(self) -> float:
-        """Length of the last interval [s], or what stands for it where forces are means over it."""
+        """Length of the last interval [s] over which impulses are averaged to forces."""
         timestep = self.parts.options.dt
-        # Parts of a step, of order four too, are intervals of their own.
+        # Substeps, and parts of a step of order four, are intervals, too.
         part = abs(float(self.parts.state.last_dt[0]))
         if self.counters.last is None or part == 0.0:
-            return timestep  # nothing has been stepped since the start
-        # A start gives the first interval only its own half of the impulses at its knot.
+            return timestep  # no step since the start
+        # In the first interval after a start, only half of the impulses belong to the interval.
         return part * (0.5 if self.counters.last_is_first and part == timestep else 1.0)
 
     def advance(self, run: Handle, begin: int, end: int) -> None:
@@ -267,7 +267,7 @@ class Engine:
             self._stepping.release()
 
     def advance_once(self, run: Handle) -> None:
-        """Take the only step of a run as `advance` does, by a shorter way where there is one."""
+        """Take the only step of a run as `advance` does, with less overhead if possible."""
         done = self._done
         if self.run_states is not None and not self.counters.away and not self._is_fourth:
             if not self._stepping.acquire(False):
@@ -287,12 +287,12 @@ class Engine:
         self.advance(run, 0, 1)
 
     def _retry(self, info: np.void) -> None:
-        """Make what a step that stopped needs to be tried again; raise what failed, if nothing."""
+        """Prepare a step that failed for another attempt, or raise its error."""
         if not self.goes_on(info["status"]):
             raise failure(self.robot, self.parts, self.time, self.counters.steps == 0, info)
 
     def count(self, taken: int, infos: NDArray[np.void], row: int) -> None:
-        """Count steps that have been taken, of which the last one is told of in this row."""
+        """Count steps that were taken; the results of the last one are in this row."""
         counters = self.counters
         counters.steps += taken
         counters.last, counters.last_is_first = (infos, row), counters.steps == 1
@@ -301,9 +301,9 @@ class Engine:
             counters.fourth_order_steps += int(np.count_nonzero(smooth))
 
     def _advance_limbs(self, own: Runner, run: Handle, end: int) -> None:
-        """Take steps to `end` of a run with all limbs side by side; where they part, as `own` does.
+        """Take steps to `end` of a run with all limbs in lanes; where these part, as `own` does.
 
-        The one after them is taken as a whole, which leaves all scratch memory as it has to be.
+        The following step is taken without lanes, which leaves valid data in all scratch memory.
         """
         if self.limbs is None or self.limbs.memory is not self.parts.memory:
             assert self.lanes is not None
@@ -312,39 +312,39 @@ class Engine:
         try:
             self.limbs.run(own, parts, kind, run.addresses, run.kind, self._done, end)
         finally:
-            # A lane's own count of bodies is not that of the robot.
+            # Indices of bodies in a lane are not those of the robot.
             run.values.infos["turner"][begin : self._done[0]] = -1.0
 
     def until(self, reached: int, end: int) -> int:
-        """How far towards `end` the solver that is to go on from `reached` may go."""
+        """The step, at most `end`, up to which the present solver continues after `reached`."""
         counters = self.counters
         if counters.away == DUE:
-            # Not before, so that what the last step has left is read from who took it.
+            # Only now, so that results of the last step are read from the solver that took it.
             counters.away, counters.came_back = 0, counters.steps
             self.switch("articulated")
         return min(end, reached + counters.away) if counters.away else end
 
     def count_away(self, taken: int) -> None:
-        """Count the steps that a solver has taken for the other, which is due after enough."""
+        """Count steps that the solver with multipliers has taken for the articulated one."""
         counters = self.counters
         if counters.away > 0:
             counters.away = counters.away - taken or DUE
 
     def goes_on(self, status: int) -> bool:
-        """Make what a step that stopped with `status` needs to be tried again, if anything."""
+        """Prepare another attempt at a step that stopped with `status`; False if there is none."""
         if not np.isfinite(self.parts.loads.tau).all():
             return False
         if status == NEEDS_BLOCKS:
             self._connect_pairs()
         elif self._may_switch and self.solver == "articulated":
-            # The stiffness of contacts costs this one more digits than the other.
+            # Stiff contacts cost the articulated solver more digits than the one with multipliers.
             self._go_away()
         else:
             return False
         return True
 
     def _go_away(self) -> None:
-        """Leave some steps to the solver with multipliers; more each time that it is soon again."""
+        """Leave some steps to the solver with multipliers; twice as many if needed again soon."""
         counters = self.counters
         if counters.steps - counters.came_back > counters.stay:
             counters.stay = FIRST_STAY
@@ -352,7 +352,7 @@ class Engine:
         self.switch("ldu")
 
     def switch(self, solver: str) -> None:
-        """Go on with another solver, from the same state."""
+        """Change to another solver in the same state."""
         mine = self.parts
         self._solvers[self.solver] = mine
         self.solver = solver
@@ -377,28 +377,29 @@ class Engine:
         self.hand_over(parts)
 
     def _patient(self, options: Options) -> Options:
-        """With as many attempts at a step as suit the solver at work."""
+        """Options with the number of attempts that suits the present solver."""
         touches = bool(self.robot.contacts or self.robot.touching_shapes())
-        # With loops the other has more to keep apart, and fewer digits for it.
+        # With loops, the solver with multipliers has more equations, and loses more digits.
         worse = touches and not self.robot.loop_joints
         if self._may_switch and self.solver == "articulated" and worse:
-            # Contacts that the first of two cannot solve are soon handed to the other. What it
-            # solves, but not as a motion, is divided.
+            # Contacts that the articulated solver cannot solve are soon left to the other one.
+            # Steps that are solved, but not as a motion, are divided into substeps.
             return options._replace(last_attempt=COLD, hands_over=True)
         return options._replace(last_attempt=LAST, hands_over=False)
 
     def _connect_pairs(self) -> None:
-        """Make room in the linear system for the pairs of bodies that have come near each other."""
+        """Add entries to the linear system for pairs of bodies that are near each other."""
         assert self.parts.work.collision is not None
         near = self.parts.work.collision.found["near"] != 0
         if self._near[0] == self.counters.steps:
-            # The step's parts may need different ones: it must not go back and forth.
+            # Substeps may need different pairs; all of them are kept, so that the step cannot
+            # alternate.
             near |= self._near[1]
         self._near = self.counters.steps, near
         self._connect(near)
 
     def _disconnect_pairs(self) -> None:
-        """Go back to the linear system of a simulation that has never been stepped."""
+        """Restore the linear system of a simulation without steps."""
         self._near = -1, np.zeros(0, dtype=bool)
         if self.parts.model.collision is not None:
             pairs = self.parts.model.collision.pairs
@@ -406,7 +407,7 @@ class Engine:
                 self._connect(np.zeros(len(pairs), dtype=bool))
 
     def _connect(self, near: NDArray[np.bool_]) -> None:
-        """Go on with a linear system that has room for some of the pairs."""
+        """Continue with a linear system that has entries for some of the pairs."""
         key, parts = near.tobytes(), self.parts
         if key not in self._connected:
             model = connect_pairs(parts.model, near)

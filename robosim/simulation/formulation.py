@@ -1,8 +1,8 @@
-"""What a way to simulate a mechanism has to provide, so that all that is not its scheme serves it.
+"""The interface of all ways to simulate a mechanism.
 
-Starts, controllers, runs, logs, sensors, viewers and the command line ask a simulation for these
-names and for no others. `robosim.simulation.simulation.Simulation`, in maximal coordinates, has
-them; `tests/unit/test_formulation.py` holds it to that.
+Starts, controllers, runs, logs, sensors, viewers and the command line use only these names of a
+simulation. `robosim.simulation.simulation.Simulation`, in maximal coordinates, implements it, as
+`tests/unit/test_formulation.py` checks.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from robosim.validation import Array
 
 @runtime_checkable
 class Formulation(Protocol):
-    """A mechanism in motion: coordinates in, steps, coordinates out.
+    """A mechanism in motion: set coordinates, take steps, read coordinates.
 
-    `state` has the bodies at the knot, and ``joint_q`` and ``joint_v``, as
-    `robosim.simulation.BodyState` does. `step` returns what it took, at least the attributes of
-    `robosim.simulation.StepInfo`; a step that cannot be solved raises ConvergenceError and leaves
-    everything at the knot before it.
+    `state` contains the bodies at the knot, and ``joint_q`` and ``joint_v``, as
+    `robosim.simulation.BodyState` does. `step` returns at least the attributes of
+    `robosim.simulation.StepInfo`. A step that cannot be solved raises ConvergenceError, and the
+    state before it is kept.
     """
 
     @property

@@ -1,4 +1,4 @@
-"""Where the frames of a simulated robot are, and how they move, by their names."""
+"""Poses and velocities of a simulated robot's frames, by name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from robosim.validation import Array
 
 
 class Frames:
-    """Frames at the knot of a simulation, of any formulation."""
+    """Frames at the knot of a simulation, in any formulation."""
 
     robot: Mechanism
     state: Any
@@ -24,7 +24,7 @@ class Frames:
         Parameters
         ----------
         name : str
-            Of a link, merged or not, or of a site; also of one that is fixed to the world.
+            Name of a link, also of a merged one, or of a site; also if it is fixed to the world.
 
         Raises
         ------
@@ -55,7 +55,7 @@ class Frames:
         return np.concatenate((self.state.v[index] + np.cross(omega, arm), omega))
 
     def _frame(self, name: str) -> tuple[int | None, Frame]:
-        """Body, None for the world, and the frame on it."""
+        """The body, None for the world, and its frame."""
         for frame in self.robot.world_frames:
             if frame.name == name:
                 return None, frame

@@ -17,10 +17,10 @@ from robosim.simulation.pd import PD
 from robosim.validation import Array
 
 LEGS = ("FR", "FL", "RR", "RL")
-FIRST = ("FR", "RL")  # the first diagonal; the other one is half a period later
+FIRST = ("FR", "RL")  # first diagonal; the other one is half a period later
 PARTS = ("hip", "thigh", "calf")
 PARAMETERS = ("b", "a1", "d1", "a2", "d2")
-# Words for legs and joints in the names that model files use.
+# Words for legs and joints in the names of model files.
 _LEG = {
     "FR": ("fr", "rf"),
     "FL": ("fl", "lf"),
@@ -203,7 +203,7 @@ class Gait(PD):
         held = stand(robot, timestep, q=q)
         self._legs = Legs.of(robot, legs, np.array(held.gains["target"]))
         limit = robot.effort_limits if effort_limits else None
-        # Targets of a gait with n rows are never computed: a batch uses `each`.
+        # Targets of a gait with n rows are never computed; a batch uses `each`.
         target = self._along_gait if self.n is None else held.gains["target"]
         super().__init__(robot, target, held.gains["kp"], held.gains["kd"], limit=limit)
         self.gains["implicit"] = held.gains["implicit"]
@@ -282,7 +282,7 @@ class Gait(PD):
         if self.blend == 0:
             return whole
         part = np.clip((times[:, None] - self.begin) / self.blend, 0.0, 1.0)
-        # A smooth step, whose rate is zero at both ends.
+        # A smooth step with zero rates at both ends.
         part = part * part * (3.0 - 2.0 * part)
         return np.asarray(legs.rest + part * (whole - legs.rest))
 

@@ -1,4 +1,4 @@
-"""Joint coordinates and times as they are given: checked before anything is placed by them."""
+"""Checks of given joint coordinates and times, before they are used."""
 
 from __future__ import annotations
 
@@ -41,6 +41,6 @@ def checked(name: str, value: ArrayLike, names: tuple[str, ...]) -> Array:
 
 
 def check_time(time: float) -> None:
-    """Refuse a time that is none."""
+    """Refuse an invalid time."""
     if not (isinstance(time, Real) and np.isfinite(time)):
         raise StateError(f"time must be a finite number, not {time!r}")

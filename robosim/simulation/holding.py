@@ -62,7 +62,7 @@ def stand(
         target, kp, kd = np.asarray(known.target), np.asarray(known.kp), np.asarray(known.kd)
     else:
         gains = zero(robot).gains
-        ours = gains["v_index"] < robot.nv  # the tree leads the joints that close its loops
+        ours = gains["v_index"] < robot.nv  # joints that close loops follow the tree
         pose = np.asarray(robot.home if q is None else q, dtype=float)
         carried = np.zeros(robot.nu)
         carried[ours] = carried_inertia(robot, pose)[gains["v_index"][ours]]

@@ -1,4 +1,4 @@
-"""What an inverse kinematics has found, and what it leaves."""
+"""The result of inverse kinematics, with the remaining errors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SAID = {
 
 @dataclass(frozen=True)
 class Residual:
-    """What is left of a target.
+    """Remaining errors of a target.
 
     Attributes
     ----------

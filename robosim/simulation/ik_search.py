@@ -1,8 +1,8 @@
-"""The search of an inverse kinematics: tries, each a descent by damped least squares.
+"""The search of inverse kinematics: attempts, each a descent by damped least squares.
 
-The limits of the tree's joints are bounds of every step. Loops, couplings and held lengths count
-as further errors, ever more heavily, and are then closed by themselves. Where a try ends in a
-minimum that reaches nothing, another one begins at a random pose.
+The limits of the tree's joints are bounds of every step. Loops, couplings and fixed lengths are
+further errors with increasing weights, and are finally closed without targets. If an attempt ends
+at a minimum away from the targets, another one begins at a random configuration.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from robosim.simulation.search_space import SearchSpace
 from robosim.simulation.targets import Moving, Task
 from robosim.validation import Array
 
-CLOSED = 1e-9  # what may be left of constraints [m, or sine of half an angle]
+CLOSED = 1e-9  # tolerance of constraints [m, or sine of half an angle]
 AT_LIMIT = 1e-6  # [m or rad]
-# What constraints weigh beside targets of weight one, to get near, and then to end there.
+# Weights of constraints, for targets of weight one, at first and at the end.
 CLOSING = 3.0, 100.0, 1000.0
-DAMPING, LEAST_DAMPING = 0.1, 1e-12  # squares of what a derivative is
-# A try whose steps gain less, in parts of the sum of squares, is given up; the best goes on.
+DAMPING, LEAST_DAMPING = 0.1, 1e-12  # in squares of derivatives
+# Relative gain of a step at which an attempt is given up; the best attempt continues.
 LEAST_GAIN, LAST_GAIN = 1e-3, 1e-12
 EXACT = 1e-12
-MOST_EVALUATIONS = 100  # of a descent
-ENOUGH = 1e-2  # parts of the tolerance at which to stop
+MOST_EVALUATIONS = 100  # for a descent
+ENOUGH = 1e-2  # of the tolerance, at which to stop
 
 
 class Ended(NamedTuple):
-    """Where a try has ended: see `IKResult`."""
+    """The result of an attempt; see `IKResult`."""
 
     q: Array
     residuals: tuple[Residual, ...]
     open_by: float
-    cost: float  # sum of squares of what is no wish
-    wished: float  # of what is one
+    cost: float  # sum of squares of errors of required targets
+    wished: float  # the same of optional targets
     evaluations: int
     settled: bool
 
@@ -51,7 +51,7 @@ class Ended(NamedTuple):
 
 
 class Search:
-    """Tries for one set of targets.
+    """Attempts for one set of targets.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class Search:
         self._unknown, self._columns, self._start = unknown, np.flatnonzero(unknown), start
         self._needs = [task for task in tasks if np.isfinite(task.tolerance)]
         self._wishes = len(self._needs) < len(tasks)
-        # The largest error times its weight that is surely small enough.
+        # The largest weighted error that is certainly small enough.
         self._enough = ENOUGH * min(
             float(task.tolerance * task.weights.min()) for task in self._needs
         )
@@ -85,7 +85,7 @@ class Search:
         self._windable = unknown & ~counts
 
     def run(self, restarts: int, seed: int) -> IKResult:
-        """The first try that reaches all targets, or the nearest of all.
+        """The first attempt that reaches all targets, or the nearest one.
 
         Raises
         ------
@@ -101,7 +101,7 @@ class Search:
         best = self._try(self._start, LEAST_GAIN)
         evaluations, tried, rng = best.evaluations, 0, np.random.default_rng(seed)
         while not best.reached and tried < restarts:
-            # In turns a new pose for all that moves, or for what moves the targets that are left.
+            # In alternation, all free coordinates are random, or those of targets not yet reached.
             moving = self._unknown if tried % 2 else self._moving(best)
             tried += 1
             ended = self._try(self._random(best.q, moving, rng), LEAST_GAIN)
@@ -130,7 +130,7 @@ class Search:
         return IKResult(best.q, status, best.residuals, best.open_by, limits, *counts)
 
     def _moving(self, ended: Ended) -> NDArray[np.bool_]:
-        """The coordinates (nv,) that move the targets that are not reached."""
+        """The coordinates (nv,) on which targets depend that are not reached."""
         if ended.open_by > CLOSED:
             return self._unknown
         left = [task for task, one in zip(self._tasks, ended.residuals, strict=True)
@@ -138,7 +138,7 @@ class Search:
         return np.any([np.any(task.errors(ended.q)[1], axis=0) for task in left], axis=0)
 
     def _random(self, q: Array, moving: NDArray[np.bool_], rng: np.random.Generator) -> Array:
-        """q (nq,) with other coordinates of the joints that move, but of floating bodies."""
+        """q (nq,) with random coordinates of these joints, and floating bodies at the start."""
         robot = self._of.robot
         random, guess = random_coordinates(robot, rng), q.copy()
         for joint, k, v in zip(robot.tree_joints, robot.q_offsets, robot.v_offsets, strict=False):
@@ -149,7 +149,7 @@ class Search:
         return guess
 
     def _try(self, guess: Array, least_gain: float) -> Ended:
-        """Descend to all targets; then to those that are no wishes; then close the loops."""
+        """Descend to all targets, then to the required ones only, then close the loops."""
         space, needs = self._space, self._needs
         middle = self._within(guess)
         stages = [(self._tasks, weight) for weight in (CLOSING if self._constraints else (1.0,))]
@@ -185,7 +185,7 @@ class Search:
     def _residual(
         self, middle: Array, tasks: Sequence[Task], weight: float
     ) -> Callable[[Array], tuple[Array, Array]]:
-        """Errors of targets and constraints by their weights, of the coordinates that may move."""
+        """Weighted errors of targets and constraints, as a function of the free coordinates."""
         columns, nv = self._columns, len(self._unknown)
 
         def residual(x: Array) -> tuple[Array, Array]:
@@ -206,7 +206,7 @@ class Search:
         return residual
 
     def _within(self, q: Array) -> Array:
-        """q (nq,) with what may move brought within its limits."""
+        """q (nq,) with free coordinates clipped to their limits."""
         space = self._space
         clipped = np.clip(space.present(q), space.lower, space.upper)
         return space.moved(q, clipped, self._unknown)
@@ -230,6 +230,6 @@ class Search:
 
 
 def _rank(ended: Ended) -> tuple[bool, bool, float]:
-    """Closed before open, reached before not, then by what is left: of wishes where reached."""
+    """Closed before open, then reached before not, then by the remaining cost."""
     reached = ended.reached
     return ended.open_by > CLOSED, not reached, ended.wished if reached else ended.cost

@@ -1,4 +1,4 @@
-"""Which rows of constraints are equations, by their singular values, and what is refused."""
+"""Independent rows of constraints, by their singular values, and errors for invalid ones."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from robosim.simulation.constraints import ConstraintRows, Constraints
 from robosim.simulation.one_sided import least_signed
 from robosim.validation import Array
 
-OPEN = 1e-3  # [m, sine of half an angle, or rad], how far from closed a state may be
-# Of the largest singular value, from where a smaller one counts as zero; where loops are open,
-# rows that depend on each other differ by about that much.
+OPEN = 1e-3  # [m, sine of half an angle, or rad], largest violation of a state
+# Relative to the largest singular value; smaller ones count as zero. If loops are open, redundant
+# rows differ by about the violation.
 DEPENDENT = 1e-8
 DEPENDENT_IF_OPEN = 3.0
-CONTRADICTION = 1e-3  # of the largest entry, how far rows may contradict each other
-INCONSISTENT = 1e-6  # of the terms of a row, how far given accelerations may violate it
+CONTRADICTION = 1e-3  # of the largest entry, largest contradiction of rows
+INCONSISTENT = 1e-6  # of the terms of a row, largest violation by given accelerations
 
 
 class Independent(NamedTuple):
-    """The part of the rows whose singular values are not zero."""
+    """The part of the rows with singular values above zero."""
 
     U: Array  # (m, r)
     S: Array  # (r,)
     V: Array  # (r, nv), orthonormal rows
 
     def multipliers(self, forces: Array, sides: Array) -> Array:
-        """The least lambda (m,) on its sides with ``J^T lambda = V^T forces``, forces (r,)."""
+        """The smallest lambda (m,) of allowed signs, with ``J^T lambda = V^T forces`` of (r,)."""
         found = np.asarray(self.U @ (forces / self.S))
         if not sides.any() or not len(self.S):
             return found
@@ -37,7 +37,7 @@ class Independent(NamedTuple):
 
 
 def independent(rows: ConstraintRows, kept: Array) -> Independent:
-    """Some rows (m,) of a state that is closed."""
+    """The independent part of some rows (m,), at a state with closed loops."""
     U, S, V = np.linalg.svd(rows.jacobian[kept], full_matrices=False)
     open_by = float(np.abs(rows.value).max(initial=0.0))
     least = max(DEPENDENT, DEPENDENT_IF_OPEN * open_by)
@@ -46,7 +46,7 @@ def independent(rows: ConstraintRows, kept: Array) -> Independent:
 
 
 def contacts_that_push(constraints: Constraints, rows: ConstraintRows) -> dict[str, list[int]]:
-    """Rows of contacts that push along the last of them, by their names."""
+    """Rows of one-sided contacts, by name; the last row of each is along the normal."""
     found = {}
     for element in constraints.elements:
         own = list(range(element.rows.start, element.rows.stop))
@@ -56,7 +56,7 @@ def contacts_that_push(constraints: Constraints, rows: ConstraintRows) -> dict[s
 
 
 def closed_rows(constraints: Constraints, rows: ConstraintRows, a: Array, target: Array) -> Array:
-    """Which rows (m,) are equations for given accelerations: all but those that are leaving."""
+    """Rows (m,) that are equations for given accelerations: all except those that open."""
     size = 1 + np.abs(rows.jacobian) @ np.abs(a) + np.abs(target)
     kept = rows.sides * (rows.jacobian @ a - target) <= INCONSISTENT * size
     for own in contacts_that_push(constraints, rows).values():
@@ -65,7 +65,7 @@ def closed_rows(constraints: Constraints, rows: ConstraintRows, a: Array, target
 
 
 def refuse_open(constraints: Constraints, rows: ConstraintRows) -> None:
-    """Raise a StateError for a state that is not closed."""
+    """Raise a StateError for a state with open loops."""
     open_by = np.abs(rows.value)
     if open_by.max(initial=0.0) > OPEN:
         worst = int(np.argmax(open_by))
@@ -79,7 +79,7 @@ def refuse_open(constraints: Constraints, rows: ConstraintRows) -> None:
 def refuse_contradiction(
     constraints: Constraints, rows: ConstraintRows, kept: Array, a: Array, target: Array
 ) -> None:
-    """Raise a StateError where no acceleration is what all rows that are kept want."""
+    """Raise a StateError if no acceleration satisfies all rows that are kept."""
     size = np.where(kept, np.abs(target - rows.jacobian @ a), 0.0)
     rounding = 1e-9 * (1 + np.abs(rows.jacobian) @ np.abs(a))
     beyond = size - rounding - CONTRADICTION * np.abs(target[kept]).max(initial=0.0)
@@ -94,7 +94,7 @@ def refuse_contradiction(
 def refuse_inconsistent(
     constraints: Constraints, rows: ConstraintRows, kept: Array, a: Array, target: Array
 ) -> None:
-    """Raise a StateError where given accelerations are not what the rows that are kept want."""
+    """Raise a StateError if given accelerations violate the rows that are kept."""
     U, left = independent(rows, kept).U, np.zeros(len(kept))
     left[kept] = U @ (U.T @ (rows.jacobian @ a - target)[kept])
     size = np.abs(left) / (1 + np.abs(rows.jacobian) @ np.abs(a) + np.abs(target))

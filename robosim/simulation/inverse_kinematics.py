@@ -1,4 +1,4 @@
-"""Inverse kinematics: poses that reach targets, within limits and with loops closed."""
+"""Inverse kinematics: configurations that reach targets, within limits and with closed loops."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from robosim.simulation.targets import (
 
 
 class InverseKinematics:
-    """Searches for poses of one robot.
+    """Searches for configurations of one robot.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class InverseKinematics:
             or robot.tendons
             or any(limits_turns(one) for one in robot.tree_joints)
         )
-        self._free: list[PoseConstraints] = []  # no two threads share one
+        self._free: list[PoseConstraints] = []  # threads do not share these
 
     def solve(
         self,
@@ -98,7 +98,7 @@ def _checked(targets: Target | Sequence[Target]) -> tuple[Target, ...]:
 
 
 def _fixed(robot: Mechanism, names: Sequence[str]) -> NDArray[np.bool_]:
-    """Which velocities (nv,) are of joints by their names."""
+    """Which velocities (nv,) belong to the named joints."""
     if isinstance(names, str):
         raise StateError(f"fixed takes names of joints, ('{names}',), not the name '{names}'")
     known = {joint.name: k for k, joint in enumerate(robot.tree_joints)}
@@ -116,7 +116,7 @@ def _fixed(robot: Mechanism, names: Sequence[str]) -> NDArray[np.bool_]:
 
 
 def _driven(robot: Mechanism, time: float) -> dict[int, float]:
-    """Values of what is driven or held, by index of its velocity, for `PoseConstraints`."""
+    """Values of driven and fixed coordinates, by index of velocity, for `PoseConstraints`."""
     given: dict[int, float] = {}
     for v, joint in zip(robot.v_offsets, robot.joints, strict=False):
         if joint.motion is not None:

@@ -1,7 +1,7 @@
-"""Numbers that move: values with their derivatives by a time s and by a small change e.
+"""Jets: values with their derivatives by a time s and by a small change e.
 
 A jet is ``x + x_s s + x_ss s^2 + e (x_e + x_es s + x_ess s^2)`` without higher powers, s^3 = 0 and
-e^2 = 0. What is computed of jets has all of these derivatives, exact but for rounding.
+e^2 = 0. Functions of jets have exact derivatives, up to rounding errors.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import numpy as np
 
 from robosim.validation import Array
 
-# Of each product: powers of the one factor, of the other, and where they lead.
+# For each product: powers of both factors, and that of the result.
 _IN_TIME = ((0, 0, 0), (0, 1, 1), (1, 0, 1), (0, 2, 2), (1, 1, 2), (2, 0, 2))
 _CHANGED = [(i + 3, j, k + 3) for i, j, k in _IN_TIME] + [(i, j + 3, k + 3) for i, j, k in _IN_TIME]
 _PRODUCTS = (*_IN_TIME, *_CHANGED)
@@ -29,7 +29,7 @@ class Jet:
 
     @property
     def value(self) -> Array:
-        """Where s and e are zero."""
+        """The value at zero s and e."""
         return np.asarray(self.parts[0])
 
     def __add__(self, other: Jet | Array | float) -> Jet:
@@ -58,7 +58,7 @@ class Jet:
         return self * other._of(1 / x, -1 / x**2, 2 / x**3, -6 / x**4)
 
     def _of(self, f: Array, f1: Array, f2: Array, f3: Array) -> Jet:
-        """A function of it, from the function's value and derivatives at `value`."""
+        """A function of the jet, from the function's value and derivatives at `value`."""
         change = Jet(self.parts.copy())
         change.parts[0] = 0.0
         square = change * change
@@ -67,7 +67,7 @@ class Jet:
         return Jet(out)
 
     def root(self) -> Jet:
-        """Its square root."""
+        """The square root."""
         f = np.sqrt(self.value)
         return self._of(f, 0.5 / f, -0.25 / f**3, 0.375 / f**5)
 

@@ -1,8 +1,8 @@
-"""Minimal-coordinate quantities rebuilt from the maximal coordinates.
+"""Quantities of minimal coordinates, computed in maximal coordinates.
 
-With J the Jacobian of all body twists by the joint velocities, the mass matrix is ``J^T M J``
-and the bias forces are what is left of Newton's and Euler's equations at zero joint
-acceleration. Conventions of q and v: see `robosim.mechanism.Mechanism`.
+With the Jacobian J of all body twists by the joint velocities, the mass matrix is ``J^T M J``. The
+bias forces are the residual of Newton's and Euler's equations at zero joint acceleration.
+Conventions of q and v: see `robosim.mechanism.Mechanism`.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from robosim.validation import read_only
 Array = NDArray[np.float64]
 GRAVITY = (0.0, 0.0, -9.81)
 """Acceleration of free fall where none is given (3,) [m/s^2], world."""
-# How far apart a path's rates are taken along a motion [m or rad]: differences over five places
-# lose as much to rounding here as to higher derivatives, some 1e-12 of the whole.
+# Step [m or rad] of finite differences of a path's rates along a motion. With five points, rounding
+# errors and higher derivatives contribute equally, about 1e-12 of the value.
 _STEP = 3e-4
 
 
@@ -51,11 +51,11 @@ class Kinematics:
 
     def __init__(self, robot: Mechanism, q: ArrayLike | None = None) -> None:
         self.robot = robot
-        # The kernels invert inertias; places and directions do not depend on them.
+        # Kernels invert inertias; positions and directions do not depend on these.
         self._model = compile_model(with_balls(robot, unturnable(robot)))
         self._state = make_state(robot, self._model)
         self._work = make_workspace(robot, self._model)
-        # Carriers are none of the model's own.
+        # Carriers are not bodies of the model file.
         own = np.array([0.0 if body.carrier else 1.0 for body in robot.bodies])
         self._masses = own * [body.mass for body in robot.bodies]
         self._inertias = np.stack([np.asarray(body.inertia) for body in robot.bodies])
@@ -65,7 +65,7 @@ class Kinematics:
         self._parents = [-1 if joint.parent is None else index[joint.parent] for joint in joints]
         self._points = np.array([joint.child_position for joint in joints], dtype=float)
         self._offsets = np.array([quaternions.rotation_matrix(joint.offset) for joint in joints])
-        # What joints do by themselves (nb, 3, nv): translate in their frame, turn in the child's.
+        # Motions of joints (nb, 3, nv): translations in the joint frame, rotations in child axes.
         self._slides, self._spins = np.zeros((2, len(index), 3, robot.nv))
         self._has_charts = any(joint.own_chart is not None for joint in joints)
         for b, (joint, begin) in enumerate(zip(joints, robot.v_offsets, strict=False)):
@@ -84,7 +84,7 @@ class Kinematics:
         StateError
             For a wrong shape, or a value that is not finite.
         """
-        # Kernels are compiled anew for arrays that are read-only.
+        # Kernels would be compiled again for read-only arrays.
         self._q = _shaped(q, "q", self.robot.nq)
         find_poses(self._model, self._q, self._work, self._work.pose2)
         self.q: Array = read_only(self._q.copy())
@@ -97,7 +97,7 @@ class Kinematics:
         return self._twists(self._q, _shaped(v, "v", self.robot.nv))
 
     def _twists(self, q: Array, v: Array) -> Array:
-        """Those where the poses are found for q."""
+        """World twists at q, for which the poses have been computed."""
         work = self._work
         find_twists(self._model, work.pose2, q, v, work, work.twists)
         return np.array(work.twists["w"][:-1])
@@ -198,14 +198,14 @@ class Kinematics:
         """World accelerations (nb, 6) of the bodies at zero joint acceleration, J' v."""
         v = _shaped(v, "v", self.robot.nv)
         if self._has_charts:
-            from robosim.kernels.recursive import entries  # compiled, and not needed before
+            from robosim.kernels.recursive import entries  # compiled, and imported on first use
             from robosim.simulation.recursion import Recursion
 
             on, J = Recursion(self.robot, GRAVITY), self.jacobian()
             given = ("q", self.q, on.q), ("v", v, on.v)
             return np.asarray(on.call(entries.jacobian_rate, given, (J.shape,))[0] @ v)
         parents = self._parents
-        # The world is the last.
+        # The world is the last body.
         omega = np.vstack((self.twists(v)[:, 3:], np.zeros(3)))
         x, R = np.vstack((self.x, np.zeros(3))), np.concatenate((self.R, np.eye(3)[None]))
         slide = np.einsum("bij,bj->bi", R[parents] @ self._offsets, self._slides @ v)
@@ -213,7 +213,7 @@ class Kinematics:
         arm_b = np.einsum("bij,bj->bi", self.R, self._points)
         arm_a = self.x + arm_b - x[parents]
         omega_a, omega_b = omega[parents], omega[:-1]
-        # Beside its parent's: what turns with it, and the joint's own point on both sides.
+        # Relative to the parent: terms of its rotation, and the joint's point on both sides.
         own = np.cross(omega_b, spin)
         along = np.cross(omega_a, np.cross(omega_a, arm_a)) + 2 * np.cross(omega_a, slide)
         along -= np.cross(omega_b, np.cross(omega_b, arm_b))
@@ -228,7 +228,7 @@ class Kinematics:
     def tendon_bias_accelerations(self, v: ArrayLike) -> Array:
         """Second derivatives (number of tendons,) of lengths at zero joint acceleration, J' v.
 
-        Differences of their rates along the motion, nowhere farther from q than 6e-4 m or rad.
+        Computed by finite differences of rates along the motion, within 6e-4 m or rad of q.
         """
         v = _shaped(v, "v", self.robot.nv)
         largest = np.abs(v).max(initial=0.0)
@@ -242,7 +242,7 @@ class Kinematics:
         return np.asarray((8 * (ahead - behind) - (far - farther)) / (12 * step))
 
     def _tendon_rates(self, q: Array, v: Array) -> Array:
-        """Rates (number of tendons,) of the lengths at q; the poses stay there."""
+        """Rates (number of tendons,) of the lengths at q; the stored poses are unchanged."""
         find_poses(self._model, q, self._work, self._work.pose2)
         out = np.zeros(len(self.robot.tendons))
         measure_tendons(self._model, q, self._work, out)
@@ -254,7 +254,7 @@ class Kinematics:
         return out
 
     def _moved(self, v: Array, time: float) -> Array:
-        """q (nq,) after a time in which all joints keep their velocities v (nv,)."""
+        """q (nq,) after a time with constant joint velocities v (nv,)."""
         q = self.q.copy()
         for joint, i, j in zip(
             self.robot.tree_joints, self.robot.q_offsets, self.robot.v_offsets, strict=False
@@ -292,7 +292,7 @@ class Kinematics:
         return np.asarray(bias)
 
     def _gyroscopic(self, v: Array) -> Array:
-        """omega x (A omega) of the rotors A of free rotations, (nv,), whose axes turn with them."""
+        """omega x (A omega) of the rotors A of free rotations, (nv,), in rotating axes."""
         out = np.zeros(self.robot.nv)
         for joint, begin in zip(self.robot.tree_joints, self.robot.v_offsets, strict=False):
             if joint.has_quaternion:
@@ -368,7 +368,7 @@ class Kinematics:
 
 
 def without_inverse(robot: Mechanism) -> ModelError:
-    """The error of a mass matrix that has no inverse."""
+    """The error for a singular mass matrix."""
     return ModelError(
         "the mass matrix has no inverse: something moves that has no mass or inertia",
         element=f"mechanism '{robot.name}'",
@@ -376,7 +376,7 @@ def without_inverse(robot: Mechanism) -> ModelError:
 
 
 def refuse_dependences(robot: Mechanism, otherwise: str) -> None:
-    """Raise a ModelError for what the equations of a tree lack, which leaves it out `otherwise`."""
+    """Raise a ModelError for constraints that a tree does not have; `otherwise` ignores these."""
     held = dependences(robot)
     if held:
         raise ModelError(
@@ -388,7 +388,7 @@ def refuse_dependences(robot: Mechanism, otherwise: str) -> None:
 
 
 def dependences(robot: Mechanism) -> list[str]:
-    """What makes coordinates of a robot depend on each other or on time, a few words each."""
+    """Constraints among coordinates or on time, each with a short description."""
     found = [f"joint '{joint.name}', which closes a loop" for joint in robot.loop_joints]
     found += [f"coupling '{coupling.name}'" for coupling in robot.couplings]
     found += [f"the motion of joint '{j.name}'" for j in robot.tree_joints if j.motion is not None]
@@ -397,7 +397,7 @@ def dependences(robot: Mechanism) -> list[str]:
 
 
 def _shaped(value: ArrayLike, name: str, size: int) -> Array:
-    """A fresh array of the right shape, as kernels do not check what they read."""
+    """A new array of the right shape, because kernels do not check their arguments."""
     array = np.array(value, dtype=float)
     if array.shape != (size,):
         raise StateError(f"{name} must have shape ({size},), not {array.shape}")

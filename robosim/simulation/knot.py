@@ -1,4 +1,4 @@
-"""The present knot of a simulation, read: coordinates, forces, contacts, energies."""
+"""Readings of a simulation at its present knot: coordinates, forces, contacts, energies."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Knot:
     state : BodyState
         The bodies at the knot.
     engine, held : Engine, Held
-        What takes the steps, and what acts over them.
+        Internal objects that take the steps and hold the loads.
     """
 
     robot: Mechanism
@@ -41,7 +41,7 @@ class Knot:
 
     @property
     def parts(self) -> Parts:
-        """What kernels work on now: model, state, memory, loads, workspace and options."""
+        """The data that kernels work on: model, state, memory, loads, workspace and options."""
         return self.engine.parts
 
     @property
@@ -61,7 +61,8 @@ class Knot:
         Created at the first access, and cached.
         """
         if self._dynamics is None:
-            # Its kernels take a tenth of a second to import, which most simulations never need.
+            # Imported here, as its kernels take a tenth of a second to import, and are rarely
+            # needed.
             from robosim.simulation.dynamics import Dynamics
 
             self._dynamics = Dynamics(self.robot, self.gravity)
@@ -73,7 +74,7 @@ class Knot:
 
     @property
     def order(self) -> int:
-        """2, or 4 where the motion is smooth."""
+        """Order of steps: 2, or 4 if requested and if the motion is smooth."""
         return self.parts.options.order
 
     @property
@@ -88,7 +89,7 @@ class Knot:
 
     @property
     def fourth_order_steps(self) -> int:
-        """Those of them that were of order four."""
+        """Number of these steps that were of order four."""
         return self.engine.counters.fourth_order_steps
 
     @property
@@ -124,7 +125,7 @@ class Knot:
         """Results of the last step: factors, active contacts, impulses; None before the first
         step.
 
-        These are views of the memory of the step, for derivatives, without running it again.
+        The arrays are views of the step's memory, for derivatives without another run of the step.
         """
         return last_step(self.parts) if self.steps else None
 
@@ -134,7 +135,7 @@ class Knot:
         Raises
         ------
         ModelError
-            If there is none of that name.
+            If there is no sensor of that name.
         """
         return read_sensor(self, self.robot.sensor(name))
 
@@ -161,8 +162,8 @@ class Knot:
     def accelerations(self) -> Array:
         """Accelerations (nb, 6) at the knot: of centres of mass [m/s^2], angular [rad/s^2]; world.
 
-        From the velocities at the knot and over the step before it, so that they are delayed by a
-        quarter of the time step; zero before the first step.
+        The values come from the velocities at the knot and over the step before it. So they are
+        delayed by a quarter of the time step. Zero before the first step.
         """
         state = self.parts.state
         return readings.accelerations(state.bodies, state.last_dt[0])
@@ -268,11 +269,11 @@ class Knot:
         For a joint with several coordinates, (nv,); for a free rotation, in child axes.
 
         Forces that lock joints or tendons with equal limits are included. The force acts along the
-        coordinate, from the parent on the child. It is the total force of the motion without the
-        torques given to the step; the joint's own spring, damper and rotor are part of the drive.
-        The value is the mean over the last step, from the impulse at its beginning, so that it
-        belongs to the previous knot; accurate to first order in dt after the first step, and 0
-        before.
+        coordinate, from the parent on the child. The value is the total force of the motion without
+        the torques given to the step; the joint's own spring, damper and rotor are part of the
+        drive. This force is the mean over the last step, from the impulse at its beginning, and
+        belongs to the previous knot. The value is accurate to first order in dt after the first
+        step, and 0 before.
         """
         parts, interval = self.parts, self.engine.last_interval
         return readings.drive_forces(self.robot, parts.state, interval)

@@ -1,4 +1,4 @@
-"""A sum of squares made least within bounds: Levenberg's and Marquardt's steps, projected."""
+"""Bounded least squares by projected Levenberg-Marquardt steps."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 
 from robosim.validation import Array
 
-ROUNDING = 1e-14  # parts of the largest square, below which a damping would be lost
+ROUNDING = 1e-14  # relative to the largest square; a smaller damping would be lost by rounding
 Residual = Callable[[Array], tuple[Array, Array]]
 
 
 class Descent(NamedTuple):
-    """Where a descent has ended.
+    """The result of a descent.
 
     Attributes
     ----------
@@ -22,7 +22,7 @@ class Descent(NamedTuple):
     residual : (m,)
     evaluations : int
     settled : bool
-        Whether it ended for want of a gain; False if it ran out of evaluations.
+        Whether it ended because steps gain little; False if evaluations ran out.
     """
 
     x: Array
@@ -44,10 +44,10 @@ def descend(
     most: int = 200,
     curved: bool = False,
 ) -> Descent:
-    """Move x to a least sum of squares of a residual within bounds.
+    """Minimize the sum of squares of a residual over x, within bounds.
 
-    Steps are taken among the coordinates that are at no bound, or that the gradient takes away
-    from theirs; what would pass a bound stops there, and the others adapt.
+    Steps are taken in coordinates that are not at a bound, or that the gradient moves away from it.
+    A coordinate that would exceed a bound stops there, and the others are solved again.
 
     Parameters
     ----------
@@ -56,15 +56,15 @@ def descend(
     x : (n,), within the bounds
     low, high : (n,)
     damping, least_damping : float
-        To begin with, and the least: squares of what a derivative is.
+        Initial and smallest damping, in squares of derivatives.
     least_gain : float
-        A step that gains less, in parts of the sum, is the last.
+        Smallest relative gain of a step; one with less is the last.
     enough : float
-        The largest entry of the residual at which to stop.
+        Iterations stop if all entries of the residual are at most this.
     most : int
-        Evaluations.
+        Largest number of evaluations.
     curved : bool
-        Whether to learn, from the steps, how derivatives change: for sums that stay large.
+        Whether to approximate second derivatives of the residual, for sums that remain large.
     """
     values, rows = residual(x)
     cost, gradient = 0.5 * float(values @ values), rows.T @ values
@@ -96,7 +96,7 @@ def descend(
 def _stepped(
     x: Array, matrix: Array, gradient: Array, damping: float, low: Array, high: Array
 ) -> Array:
-    """x after a damped step: what would pass a bound stops there, and the others adapt."""
+    """x after a damped step, with coordinates stopped at bounds, and the others solved again."""
     diagonal = np.diag_indices(len(x))
     matrix[diagonal] += max(damping, ROUNDING * matrix[diagonal].max(initial=0.0))
     there = x.copy()
@@ -114,15 +114,15 @@ def _stepped(
 
 
 def _learned(bend: Array, step: Array, change: Array, gradient_change: Array) -> Array:
-    """The part (n, n) of the second derivatives that a residual's own ones make, after a step.
+    """Update of the second derivatives (n, n) due to those of the residual, after a step.
 
-    The secant update of Dennis, Gay and Welsch (NL2SOL, 1981), with their sizing.
+    The formula is the secant update of Dennis, Gay and Welsch (NL2SOL, 1981), with their sizing.
 
     Parameters
     ----------
     bend : (n, n), before
     step : (n,)
-    change : (n,), of the derivatives, applied to the residual behind the step
+    change : (n,), of the derivatives, applied to the residual after the step
     gradient_change : (n,)
     """
     along = float(gradient_change @ step)

@@ -1,8 +1,8 @@
-"""Lengths of tendons and springs between points as jets, and what their derivatives do to forces.
+"""Lengths of tendons and springs between points as jets, for derivatives of their forces.
 
-All coordinates move from q along directions of the tangent in time, each from places that every
-coordinate has changed a little: so a length comes with its second derivatives, and with the third
-ones along the velocity. Bodies move by twists, of which the kernels have the derivatives.
+Coordinates move from q along tangent directions in time, each from a configuration in which every
+coordinate is slightly changed. So a length has second derivatives, and third ones along the
+velocity. Bodies move by twists, whose derivatives the kernels compute.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from robosim.simulation.kinematics import Kinematics
 from robosim.simulation.recursion import Recursion
 from robosim.validation import Array
 
-SHORT = 1e-12  # [m], below which a straight part pulls nowhere, as in kernels
+SHORT = 1e-12  # [m]; shorter straight parts have no direction, as in kernels
 IN_LINE = 1e-12  # sine of an angle
-NEWTON = 4  # steps to the third order, from a value that is exact
+NEWTON = 4  # Newton steps to the third order, from an exact value
 
 
 class LengthSlopes(NamedTuple):
-    """A length, and its derivatives along the tangent."""
+    """A length with its derivatives along the tangent."""
 
     value: float
     rows: Array  # (nv,), J
-    slopes: Array  # (nv, nv), of row i by coordinate k
+    slopes: Array  # (nv, nv), row i by coordinate k
     bias: float  # J' v
-    bias_slopes: Array  # (nv,), of J' v by coordinates
+    bias_slopes: Array  # (nv,), J' v by coordinates
 
 
 class MovingBodies:
@@ -46,13 +46,13 @@ class MovingBodies:
     ----------
     on : Recursion
     at : Kinematics
-        At q.
+        Kinematics at q.
     v : (nv,)
 
     Notes
     -----
-    Jets have the shape (nv + 1, nv): time goes along each unit vector and along v, changes are by
-    each coordinate.
+    Jets have the shape (nv + 1, nv): time along each unit vector and along v, and changes of each
+    coordinate.
     """
 
     def __init__(self, on: Recursion, at: Kinematics, v: Array) -> None:
@@ -79,7 +79,7 @@ class MovingBodies:
         return Jet(parts)
 
     def point(self, body: str | None, position: Array) -> Jet:
-        """Where a point of a body is, (3,) from the centre of mass, or of the world."""
+        """A point (3,) of a body, given from its centre of mass, or of the world."""
         if body is None:
             return self._moved(None, position - self._origin, 1.0)
         b = self.robot.body_index(body)
@@ -101,9 +101,9 @@ class MovingBodies:
         return Jet(parts)
 
     def _transformations(self, body: int) -> Array:
-        """How the body's pose moves (5, nv + 1, nv, 3, 4), as parts of a jet but the first.
+        """The body's pose as a jet (5, nv + 1, nv, 3, 4), without the first part.
 
-        With A and B the twist and its rate as matrices, time has A and (A^2 + B) / 2.
+        With a twist A and its rate B as matrices, the parts of time are A and (A^2 + B) / 2.
         """
         if body not in self._made:
             held = self._above[body][:, None]
@@ -125,8 +125,8 @@ def length_slopes(moving: MovingBodies, element: Tendon | PointSpring) -> Length
     Raises
     ------
     StateError
-        Where it has no second derivatives: a path that touches what it may wrap around in its end,
-        or runs straight at the middle of a sphere.
+        If it has no second derivatives: for a path that ends on the surface of a sphere or
+        cylinder, or that points straight at the middle of a sphere.
     """
     with np.errstate(all="ignore"):
         parts = _length(moving, element).parts
@@ -186,10 +186,11 @@ def _stretch(a: Jet, b: Jet) -> Jet:
 
 
 def _wrapped(moving: MovingBodies, start: Jet, wrap: Wrap, end: Jet) -> Jet:
-    """The length from a point to another one around a sphere or cylinder.
+    """The length between two points around a sphere or cylinder.
 
-    In the plane across the cylinder, or through the middle of the sphere, these are two tangents
-    and an arc, or two straight parts that touch the circle from outside at equal angles.
+    In the plane normal to the cylinder, or through the sphere's centre, the path is either two
+    tangents and an arc or, with a side point inside, two straight parts that meet on the circle at
+    equal angles.
     """
     center = moving.point(wrap.body, np.asarray(wrap.position))
     a, b = start - center, end - center
@@ -227,16 +228,16 @@ def _wrapped(moving: MovingBodies, start: Jet, wrap: Wrap, end: Jet) -> Jet:
 
 
 def _plane(a: Array, b: Array) -> Array:
-    """Unit vectors (2, 3) along a and across it, towards b."""
+    """Unit vectors (2, 3) along a, and normal to it towards b."""
     first = a / np.linalg.norm(a)
     second = b - (b @ first) * first
     if np.linalg.norm(second) <= IN_LINE * np.linalg.norm(b):
-        second = np.cross(first, np.eye(3)[np.argmin(np.abs(first))])  # any plane will do
+        second = np.cross(first, np.eye(3)[np.argmin(np.abs(first))])  # any plane is possible
     return np.stack((first, second / np.linalg.norm(second)))
 
 
 def _way_around(wrap: Wrap, plane: Array, a: Jet, b: Jet, side: Jet | None) -> tuple[int, bool]:
-    """Sense in which a path bends, 0 if it runs straight; whether it touches from inside."""
+    """Sense in which a path bends, 0 for a straight one; whether its side point is inside."""
     (ax, ay), (bx, by) = (plane @ one.value[0, 0] for one in (a, b))
     sx, sy, r = 0.0, 0.0, wrap.radius
     if side is not None:
@@ -250,7 +251,7 @@ def _way_around(wrap: Wrap, plane: Array, a: Jet, b: Jet, side: Jet | None) -> t
 
 
 def _around(aa: Jet, bb: Jet, between: Jet, r: float) -> Jet:
-    """Tangents and arc, from squares of distances and the angle in the sense of the path."""
+    """Length of tangents and arc, from squared distances and the angle in the path's sense."""
     before, after = (aa - r * r).root(), (bb - r * r).root()
     radius = Jet(np.zeros(aa.parts.shape)) + r
     arc = between - angle(before, radius) - angle(after, radius)
@@ -259,7 +260,7 @@ def _around(aa: Jet, bb: Jet, between: Jet, r: float) -> Jet:
 
 
 def _touching(aa: Jet, bb: Jet, between: Jet, r: float) -> Jet:
-    """Two straight parts that touch a circle from outside, at equal angles to its radius."""
+    """Length of two straight parts that meet on a circle, at equal angles to its radius."""
     one = Jet(np.zeros(aa.parts.shape)) + 1.0
     z = _sine(float(aa.value.flat[0]), float(bb.value.flat[0]), float(between.value.flat[0]), r)
     sine = one * z
@@ -276,7 +277,7 @@ def _touching(aa: Jet, bb: Jet, between: Jet, r: float) -> Jet:
 
 
 def _sine(aa: float, bb: float, between: float, r: float) -> float:
-    """z with ``2 asin z - asin(z r / |a|) - asin(z r / |b|) = between``, by halving."""
+    """The z with ``2 asin z - asin(z r / |a|) - asin(z r / |b|) = between``, by bisection."""
     low, high, ra, rb = 0.0, 1.0, r / np.sqrt(aa), r / np.sqrt(bb)
     for _ in range(60):
         z = 0.5 * (low + high)

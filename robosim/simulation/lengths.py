@@ -1,6 +1,6 @@
-"""What acts along lengths, in joint coordinates: tendons, and springs between points.
+"""Forces along lengths in joint coordinates: tendons, and springs between points.
 
-By dense Jacobians of `Kinematics`, and so slower than the recursions over the tree by far.
+Dense Jacobians of `Kinematics` make these much slower than recursions over the tree.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from robosim.validation import Array
 
 
 class Lengths:
-    """Tendons and springs between points of a robot, at one state after the other.
+    """Tendons and springs between points of a robot, evaluated at states.
 
     Attributes
     ----------
     inert : bool
         Whether a tendon has inertia.
     acts : bool
-        Whether anything acts along a length by itself.
+        Whether there are springs, dampers or potentials along lengths.
     """
 
     def __init__(self, robot: Mechanism) -> None:
@@ -46,13 +46,13 @@ class Lengths:
         return self._kinematics
 
     def inertia(self, q: Array) -> Array:
-        """Of tendons, (nv, nv)."""
+        """Inertia of tendons, (nv, nv)."""
         with self._lock:
             J = self._at(q).tendon_jacobian()
         return np.asarray((J.T * self._armatures()) @ J)
 
     def inertial_forces(self, q: Array, v: Array, a: Array) -> Array:
-        """What the inertia of tendons takes, (nv,): J^T m (J a + J' v)."""
+        """Forces (nv,) for the inertia of tendons: J^T m (J a + J' v)."""
         with self._lock:
             at = self._at(q)
             J = at.tendon_jacobian()
@@ -79,14 +79,15 @@ class Lengths:
         return out
 
     def slopes(self, on: Recursion, passive: bool, q: Array, v: Array, a: Array) -> Array:
-        """Slopes (3, nv, nv) of the forces that hold all of it, by q along the tangent, v and a.
+        """Derivatives (3, nv, nv) of required forces by q along the tangent, v and a.
 
-        Of the inertia of tendons and, if `passive`, of what acts along lengths by itself.
+        Forces are those for the inertia of tendons and, if `passive`, for springs, dampers and
+        potentials.
 
         Raises
         ------
         StateError
-            Where a path has no second derivatives.
+            If a path has no second derivatives.
         """
         if passive:
             self._refuse_soft()
@@ -111,7 +112,7 @@ class Lengths:
         return out
 
     def energy(self, q: Array, v: Array) -> float:
-        """Of tendons that move, and of all springs and potentials [J]."""
+        """Energy of tendons with inertia, and of all springs and potentials [J]."""
         self._refuse_soft()
         energy = 0.0
         with self._lock:
@@ -132,7 +133,7 @@ class Lengths:
             )
 
     def _rows(self, at: Kinematics) -> list[tuple[Tendon | PointSpring, float, Array]]:
-        """Each element with its length, and the length's derivatives (nv,) by the velocities."""
+        """Each element with its length, and the derivatives (nv,) by the velocities."""
         found: list[tuple[Tendon | PointSpring, float, Array]] = []
         if self.robot.tendons:
             parts = at.tendon_lengths(), at.tendon_jacobian()
@@ -157,7 +158,7 @@ def _acts(element: Tendon | PointSpring) -> bool:
 
 
 def _stretch(element: Tendon | PointSpring, length: float) -> float:
-    """How far a spring is beyond its rest."""
+    """Extension of a spring beyond its rest length."""
     low, high = np.broadcast_to(np.asarray(element.rest_length), (2,))
     return float(length - np.clip(length, low, high))
 
@@ -170,7 +171,7 @@ def _tension(element: Tendon | PointSpring, length: float, rate: float) -> float
 
 
 def _stiffness(element: Tendon | PointSpring, length: float) -> float:
-    """Slope of the tension by the length."""
+    """Derivative of the tension by the length."""
     low, high = np.broadcast_to(np.asarray(element.rest_length), (2,))
     slack = low < high and low <= length <= high
     slope = 0.0 if slack else element.stiffness
@@ -188,7 +189,7 @@ def slope(potential: Potential, x: float) -> float:
 
 
 def _point(at: Kinematics, name: str | None, position: object) -> tuple[Array, Array]:
-    """Where a point of a body is, and its Jacobian (3, nv)."""
+    """World position of a point of a body, and its Jacobian (3, nv)."""
     if name is None:
         return np.asarray(position, dtype=float), np.zeros((3, at.robot.nv))
     index = at.robot.body_index(name)

@@ -1,4 +1,4 @@
-"""What derivatives of steps have in common, in whatever coordinates steps are taken."""
+"""Common parts of derivatives of steps, for all formulations."""
 
 from __future__ import annotations
 
@@ -53,21 +53,20 @@ class Linearization:
     Attributes
     ----------
     q, v : (nq,), (nv,)
-        Where the step leads, with contacts that are exactly as smooth as `contact_speed` asks for;
-        those of the simulation are at most that smooth.
+        State after the step, with contacts exactly as smooth as `contact_speed`; those of the
+        simulation are at most that smooth.
     A : (2 nv, 2 nv)
     B : (2 nv, nu)
-        By the torques of the actuated coordinates (`inputs`), held over the step.
+        Derivatives by torques of the actuated coordinates (`inputs`), constant over the step.
     P : (2 nv, np)
-        By the `parameters`.
+        Derivatives by the `parameters`.
     inputs, parameters : tuple of str
     contacts : tuple of ContactMode
-        Of all that was in the step's equations.
-        Found out when they are asked for.
+        Modes of all contacts and limits in the step's equations; computed on access.
     margin : float or (n,) [m/s]
-        The least of theirs; inf without any.
+        Smallest margin of the contacts; inf without contacts.
     modes : callable
-        What finds them.
+        Function that computes the contacts.
     """
 
     q: Array
@@ -81,13 +80,13 @@ class Linearization:
 
     @cached_property
     def contacts(self) -> tuple[ContactMode, ...]:
-        """See above; of several steps a tuple for each."""
+        """Modes of contacts and limits; for several steps, a tuple for each."""
         found: tuple[ContactMode, ...] = self.modes()
         return found
 
     @cached_property
     def margin(self) -> float | Array:
-        """See above."""
+        """Smallest margin of the contacts; inf without contacts."""
         if self.q.ndim == 1:
             return least_margin(self.contacts)
         steps: Any = self.contacts
@@ -95,12 +94,12 @@ class Linearization:
 
 
 def least_margin(modes: Sequence[ContactMode]) -> float:
-    """The least of all contacts; inf without any."""
+    """The smallest margin of all contacts; inf without contacts."""
     return min((one.margin for one in modes), default=np.inf)
 
 
 def stacked(found: Sequence[Linearization]) -> Linearization:
-    """Several, with a row for each in front."""
+    """Several linearizations as one, with a first axis for these."""
     arrays: dict[str, Any] = {
         name: np.stack([getattr(one, name) for one in found]) for name in ("q", "v", "A", "B", "P")
     }
@@ -108,7 +107,7 @@ def stacked(found: Sequence[Linearization]) -> Linearization:
 
 
 def modes_of(found: Sequence[Callable[[], Any]]) -> tuple[Any, ...]:
-    """What several functions tell."""
+    """The results of several functions."""
     return tuple(one() for one in found)
 
 
@@ -129,12 +128,12 @@ class Linearizer(ABC):
 
     @abstractmethod
     def at(self, sim: Any, torques: ArrayLike | None, controller: PD | None) -> Linearization:
-        """The step from where the simulation is."""
+        """Linearize a step from the simulation's state."""
 
     def of_all(
         self, sims: Sequence[Any], torques: Sequence[ArrayLike | None], controller: PD | None
     ) -> list[Linearization | ConvergenceError]:
-        """The steps of simulations that are alike, each with torques of its own, or what failed."""
+        """Linearize steps of similar simulations, each with its torques; errors are returned."""
         found: list[Linearization | ConvergenceError] = []
         for sim, tau in zip(sims, torques, strict=True):
             try:
@@ -145,16 +144,16 @@ class Linearizer(ABC):
 
     @abstractmethod
     def repeat(self) -> bool:
-        """The compiled part of the last linearization once more; whether it was solved."""
+        """Repeat the compiled part of the last linearization; returns whether it succeeded."""
 
     def _forces(self, sim: Formulation, torques: ArrayLike | None, controller: PD | None) -> Array:
-        """What acts over the step, of all coordinates."""
+        """Forces on all coordinates over the step."""
         forces = sim.torques if torques is None and controller is None else torques
         return check_torques(self.robot, forces, "linearize was given")
 
 
 class Tangent:
-    """Between rates of q (nq,) and the velocities of the tree (nv,)."""
+    """Conversion between rates of q (nq,) and velocities of the tree (nv,)."""
 
     def __init__(self, robot: Mechanism) -> None:
         self._shape = robot.nq, robot.nv
@@ -169,7 +168,7 @@ class Tangent:
         self._turns = tuple(turns)
 
     def rates(self, q: Array) -> Array:
-        """(nq, nv): rates of q by velocities."""
+        """(nq, nv): maps velocities to rates of q."""
         out = np.zeros(self._shape)
         out[self._q, self._v] = 1.0
         for v, at in self._turns:
@@ -178,7 +177,7 @@ class Tangent:
         return out
 
     def velocities(self, q: Array, rates: Array) -> Array:
-        """Velocities (n, nv) of rates of q (n, nq)."""
+        """Velocities (n, nv) for rates of q (n, nq)."""
         out = np.empty((len(rates), self._shape[1]))
         out[:, self._v] = rates[:, self._q]
         for v, at in self._turns:

@@ -1,4 +1,4 @@
-"""What acts on a mechanism from outside: torques, a PD, wrenches."""
+"""External loads on a mechanism: torques, a PD, wrenches."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ FLOATS = np.dtype(np.float64)
 
 
 class Held:
-    """Torques, and gains of a PD, that hold for every step until they are set again.
+    """Torques, and gains of a PD, that are constant until they are set again.
 
     Parameters
     ----------
     robot : Mechanism
     loads : Loads
-        What kernels read.
+        Loads that kernels read.
 
     Attributes
     ----------
-    torques : (1, velocities of all joints), of every step [N m or N]
-    gains : (nu,) GAINS, of a PD that acts if `controlled`
+    torques : (1, velocities of all joints) [N m or N], for every step
+    gains : (nu,) GAINS, of a PD that is active if `controlled`
     rates : int, velocities of joints without those of lengths
     """
 
@@ -41,7 +41,7 @@ class Held:
         straight = len(indices) > 0 and np.array_equal(
             indices, np.arange(indices[0], indices[0] + len(indices))
         )
-        # Numbers that follow each other are written twice as fast as a slice.
+        # Consecutive indices become a slice, which is written in half of the time.
         self._actuated: Any = slice(indices[0], indices[-1] + 1) if straight else indices
         self._nu = robot.nu
         self._implicit = implicit_actuators(robot)
@@ -55,14 +55,14 @@ class Held:
         self.release_servos()
 
     def beside(self, loads: Loads) -> Held:
-        """Nothing held, for another simulation of the same robot, which has these loads."""
+        """A copy without loads, for another simulation of the same robot with these `loads`."""
         other = object.__new__(Held)
         other.__dict__.update(self.__dict__)
         other._begin(loads)
         return other
 
     def control_by(self, pd: PD | None) -> None:
-        """Let a PD act in the steps that follow, or none."""
+        """Use a PD in the following steps, or none."""
         if pd is not None:
             if len(pd.gains) != len(self.gains):
                 raise ControllerError(
@@ -76,7 +76,7 @@ class Held:
         self.controlled = pd is not None
 
     def hold(self, tau: Any, source: str) -> None:
-        """Take torques (nu,), forces (nv,) or None to be held over the steps that follow."""
+        """Set torques (nu,), forces (nv,) or None, constant over the following steps."""
         row = self._row
         if type(tau) is np.ndarray and tau.dtype is FLOATS and tau.shape == (self._nu,):
             # The usual case, in a fraction of the time of the general one.
@@ -84,7 +84,7 @@ class Held:
                 row.fill(0.0)
                 self._fully_held = False
             row[self._actuated] = tau
-            # For a few dozen numbers faster than what numpy has for it.
+            # For a few dozen numbers, faster than numpy's functions.
             if isfinite(sum(tau.tolist())):
                 return
         row.fill(0.0)
@@ -93,7 +93,7 @@ class Held:
             self._fully_held = True
 
     def act(self, controls: ArrayLike) -> None:
-        """Let implicit actuators act by these (number of actuators,); see `Runs.set_controls`."""
+        """Set controls (number of actuators,) of implicit actuators; see `Runs.set_controls`."""
         actuators = self.robot.actuators
         values = finite(controls, (len(actuators),))
         if values is None:
@@ -107,19 +107,19 @@ class Held:
 
     @property
     def controls(self) -> Array:
-        """What implicit actuators act by, (number of actuators,); zero for the others."""
+        """Controls of implicit actuators, (number of actuators,); zero for the others."""
         found = np.zeros(len(self.robot.actuators))
         if self.loads.controls is not None:
             found[self._implicit] = self.loads.controls
         return found
 
     def release_servos(self) -> None:
-        """Take all servos out of the equations; those of a controller are set step by step."""
+        """Remove all servos from the equations; a controller in Python sets them in each step."""
         for name in ("kp", "kd", "target_rate"):
             self.loads.servos[name] = 0.0
 
     def given(self, q: Array, timestep: float) -> Array:
-        """Forces (nv,) that the last step has applied, with those of servos, which led to q."""
+        """Forces (nv,) applied in the last step, which led to q, including those of servos."""
         tau = self.loads.tau.copy()
         servos = self.gains[self.gains["implicit"] != 0]
         if len(servos):
@@ -132,9 +132,9 @@ class Held:
 
 
 def wrench_about(x: Array, force: ArrayLike, torque: ArrayLike, point: ArrayLike | None) -> Array:
-    """A force and a torque about a centre of mass x, (6,) [N, N m], or a StateError.
+    """A force and a torque as a wrench about a centre of mass x, (6,) [N, N m], or a StateError.
 
-    The force acts at the point, in world coordinates, or at x if there is none.
+    The force acts at the point, in world coordinates, or at x if the point is None.
     """
     given = {"force": force, "torque": torque, "point": x if point is None else point}
     values = {}

@@ -1,7 +1,6 @@
-"""What a simulation does with bodies that have too little mass or inertia to be moved.
+"""Treatment of bodies with too little mass or inertia to be simulated.
 
-That is with bodies without mass whose motion nothing determines, and with inertias that no body
-can have.
+Such bodies are massless ones whose motion is undetermined, and those with impossible inertias.
 """
 
 from __future__ import annotations
@@ -25,18 +24,19 @@ INERTIAS = ("refuse", "ball")
 
 
 def simulated(robot: Mechanism, massless: str, impossible_inertia: str) -> Mechanism:
-    """The robot as it can be simulated.
+    """A robot that can be simulated.
 
-    That is itself; or with its idle ends held where they are at home, and with the inertia of a
-    ball for bodies whose own is not positive definite.
+    The result is the robot itself, or one with changes. Massless bodies at the ends of chains are
+    locked in their home pose, and inertias that are not positive definite are replaced by those of
+    balls.
 
     Raises
     ------
     OptionError
         For choices other than CHOICES and INERTIAS.
     ModelError
-        For a body without mass that nothing moves, and for an inertia that is not positive
-        definite, if these are to be refused.
+        For a massless body with an undetermined motion, and for an inertia that is not positive
+        definite, if these are refused.
     """
     for what, choice, known in (
         ("massless", massless, CHOICES),
@@ -59,7 +59,7 @@ def simulated(robot: Mechanism, massless: str, impossible_inertia: str) -> Mecha
 
 
 def _held(robot: Mechanism, massless: str) -> Mechanism:
-    """The robot with its idle ends held where they are at home, or an error."""
+    """The robot with massless ends locked in their home pose, or an error."""
     ends = set(idle_ends(robot))
     if not ends:
         return robot
@@ -91,7 +91,7 @@ def _staying(value: float) -> Callable[[float], float]:
 
 
 def _lock(joint: Joint, q: Array, name: str) -> Joint:
-    """A joint without freedom that holds another one at its coordinates q (nq,)."""
+    """A joint without degrees of freedom that keeps another one at its coordinates q (nq,)."""
     turn = quaternions.rotation_matrix(np.asarray(joint.offset))
     slid = turn @ joint.translation(q)
     return Joint(

@@ -1,4 +1,4 @@
-"""Motions that joints and tendons are driven along: functions of time that give coordinates."""
+"""Prescribed motions of joints and tendons, as functions of time."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from robosim.errors import StateError
 from robosim.simulation.blame import user_level
 from robosim.validation import Array, finite
 
-# Between the places of a motion that its derivatives are taken from [s]: with differences of
-# sixth order, rounding and higher derivatives leave some 1e-11 of motions within a second.
+# Step [s] of finite differences of a motion. With differences of sixth order, rounding errors and
+# higher derivatives are about 1e-11 for motions within a second.
 STEP = 3e-3
 FIRST = np.array((-1.0, 9.0, -45.0, 0.0, 45.0, -9.0, 1.0)) / 60.0
 SECOND = np.array((2.0, -27.0, 270.0, -490.0, 270.0, -27.0, 2.0)) / 180.0
-UNIT = 1e-3  # how far the norm of a quaternion may be from 1
+UNIT = 1e-3  # tolerance of the norm of a quaternion
 
 
 class Course(NamedTuple):
-    """Where a driven joint or tendon is, and how it moves; free rotations in child axes."""
+    """Value and derivatives of a prescribed motion; free rotations in child axes."""
 
     value: Array  # (nq,)
     rates: Array  # (nv,)
@@ -48,14 +48,14 @@ class Motions:
             slice(int(end) - numbers_of(element)[0], int(end))
             for element, end in zip(self.driven, ends, strict=True)
         ]
-        self._strayed: set[str] = set()  # driven joints that have been warned of
+        self._strayed: set[str] = set()  # driven joints for which a warning has been issued
 
     def at(self, start: float, first: int, n: int) -> Array:
         """Values and rates of the driven coordinates at knots `first` .. first + n - 1.
 
-        (n, nd, 2), where a free rotation has the four numbers of its quaternion and, in the first
-        three, the rates. Counted from the time `start`, so that a knot's is the same however a run
-        came there.
+        The result is (n, nd, 2). A free rotation has the four numbers of its quaternion, and rates
+        in the first three rows. Times are counted from `start`, so that values at a knot do not
+        depend on the steps of earlier runs.
         """
         out = np.zeros((n, self.places[-1].stop if self.places else 0, 2))
         step = 1e-3 * self.timestep
@@ -73,7 +73,7 @@ class Motions:
         return out
 
     def _warn(self, element: Joint | Tendon, start: float, values: Array) -> None:
-        """Say, once, where a motion leads beyond the limits of its joint."""
+        """Issue a warning, once, if a motion exceeds the limits of its joint."""
         n = values.shape[1]
         sides = element.lower, element.upper
         lower, upper = (np.atleast_1d(np.asarray(side))[:n] for side in sides)
@@ -91,12 +91,12 @@ class Motions:
 
 
 def numbers_of(element: Joint | Tendon) -> tuple[int, int]:
-    """Sizes nq and nv of what a motion gives and of its rates."""
+    """Sizes nq and nv of a motion's value and of its rates."""
     return (element.nq, element.nv) if isinstance(element, Joint) else (1, 1)
 
 
 def value_at(element: Joint | Tendon, time: float) -> Array:
-    """Where a motion is at a time, (nq,), or a StateError that says where it is not."""
+    """Value of a motion at a time, (nq,), or a StateError if it is invalid."""
     assert element.motion is not None
     nq = numbers_of(element)[0]
     what = f"the motion of joint '{element.name}'"
@@ -130,7 +130,7 @@ def value_at(element: Joint | Tendon, time: float) -> Array:
 
 
 def difference(element: Joint | Tendon, before: Array, after: Array) -> Array:
-    """(nv,) that leads from one value (nq,) to another, free rotations in child axes."""
+    """Difference (nv,) from one value (nq,) to another; free rotations in child axes."""
     if not (isinstance(element, Joint) and element.has_quaternion):
         return after - before
     n = element.numbers
@@ -139,7 +139,7 @@ def difference(element: Joint | Tendon, before: Array, after: Array) -> Array:
 
 
 def rates_at(element: Joint | Tendon, time: float) -> Array:
-    """Rates (nv,) of a motion: its own, where it has a method `rate`, or by differences."""
+    """Rates (nv,) of a motion, by its method `rate` or else by finite differences."""
     own = getattr(element.motion, "rate", None)
     if own is None:
         return course(element, time).rates
@@ -154,7 +154,7 @@ def rates_at(element: Joint | Tendon, time: float) -> Array:
 
 
 def goal_of(joint: Joint, value: Array) -> Array:
-    """Coordinates (nv,) of a joint for kernels that close loops: a free rotation as its vector."""
+    """Coordinates (nv,) of a joint for kernels that close loops, with rotation vectors."""
     if not joint.has_quaternion:
         return value
     n = joint.numbers
@@ -162,8 +162,8 @@ def goal_of(joint: Joint, value: Array) -> Array:
 
 
 def course(element: Joint | Tendon, time: float) -> Course:
-    """Where a motion is and how it moves, by differences of sixth order."""
+    """Value, rates and accelerations of a motion, by finite differences of sixth order."""
     places = [value_at(element, time + k * STEP) for k in range(-3, 4)]
-    # The second derivative of a turn's vector at zero is the angular acceleration.
+    # The second derivative of a rotation vector at zero is the angular acceleration.
     beyond = np.array([difference(element, places[3], place) for place in places])
     return Course(places[3], FIRST @ beyond / STEP, SECOND @ beyond / STEP**2)

@@ -1,4 +1,4 @@
-"""What the engine in maximal coordinates has to say of a run while it goes on."""
+"""Warnings about a run by the engine in maximal coordinates."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Notices:
         self._told_of_turn = False
 
     def of_start(self) -> None:
-        """Before the first step."""
+        """Issue warnings before the first step."""
         warn_of_start(self._engine.robot, self._engine.parts)
 
     def of_steps(self, infos: NDArray[np.void], first: bool) -> None:
-        """After steps that these (n,) INFO are of; `first` if the first of all is among them."""
+        """Issue warnings about steps of (n,) INFO; `first` if the first step is included."""
         if not len(infos):
             return
         if first:
@@ -39,7 +39,7 @@ class Notices:
             self._told_of_turn = warn_of_turn(engine.robot, engine.parts, infos, begin)
 
     def _of_overlap(self, gap: float) -> None:
-        """After the first step, which has ended at this gap."""
+        """Issue a warning if shapes overlap in the first step, which ended with this gap."""
         robot, parts = self._engine.robot, self._engine.parts
         if gap < -1e-9 and parts.model.collision is not None:
             values = parts.model, parts.state, parts.memory, parts.work
@@ -48,10 +48,10 @@ class Notices:
 
 
 class Silence:
-    """No notices of runs."""
+    """No warnings about runs."""
 
     def of_start(self) -> None:
-        """Nothing is said."""
+        """No warning."""
 
     def of_steps(self, infos: NDArray[np.void], first: bool) -> None:
-        """Nothing is said."""
+        """No warning."""

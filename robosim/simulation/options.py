@@ -1,4 +1,4 @@
-"""Options of a simulation, checked."""
+"""Checks of a simulation's options."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from robosim.errors import OptionError
 from robosim.kernels.solve.status import LAST
 from robosim.validation import count, finite
 
-LEAST_SPEED = 1e-6  # [rad/s or m/s], the least limit of a velocity that leaves room for motion
+LEAST_SPEED = 1e-6  # [rad/s or m/s], smallest velocity limit
 
 
 def check_velocity_limits(robot: Mechanism) -> None:
-    """Raise an OptionError for a limit of a joint's velocity that leaves it no motion."""
+    """Raise an OptionError for a velocity limit that allows no motion."""
     for joint in robot.joints:
         least = min(joint.per_coordinate("velocity_limit"), default=np.inf)
         if joint.motion is None and least < LEAST_SPEED:
@@ -42,7 +42,7 @@ def checked(
     order: int,
     restitution_threshold: float,
 ) -> tuple[Options, int]:
-    """Options, and the facets of the linearized cone, 0 for the exact one; see `Simulation`.
+    """Checked options, and facets of the linearized cone, 0 for the exact one; see `Simulation`.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Parameters of a mechanism by name, and what of its model changes with them."""
+"""Parameters of a mechanism by name, and derivatives of its model by these."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _OF_JOINTS = {"damping": "damping", "stiffness": "stiffness", "armature": "armat
 _OF_JOINTS["dry_friction"] = "friction"
 AXES = ("x", "y", "z")
 ENTRIES = {"xx": (0, 0), "yy": (1, 1), "zz": (2, 2), "xy": (0, 1), "xz": (0, 2), "yz": (1, 2)}
-SIGNED = "centre", "inertia"  # may be negative, or zero
-STEP = 1e-4  # of a value, in the differences of what follows from it
-LEAST = 1e-3  # value below which steps are parts of this
-PRESENT = 1e-100  # value of what is zero, so that it is part of the equations
+SIGNED = "centre", "inertia"  # may be negative or zero
+STEP = 1e-4  # of the value, step of finite differences
+LEAST = 1e-3  # smallest value to which steps are relative
+PRESENT = 1e-100  # value in place of zero, so that the element is part of the equations
 
 
 def slopes_of(
@@ -42,7 +42,7 @@ def slopes_of(
 ) -> list[Any]:
     """Derivatives of a model's numbers by parameters, in models of the same shape.
 
-    Central differences: most numbers depend on a parameter linearly, none strongly.
+    Derivatives are central differences; most numbers depend linearly on a parameter.
     """
     out = []
     for name in names:
@@ -61,10 +61,10 @@ def slopes_of(
 
 
 def with_present(robot: Mechanism, names: tuple[str, ...]) -> Mechanism:
-    """The mechanism with next to nothing of what is zero, so that this is in the equations.
+    """The mechanism with tiny values instead of zero, so that elements are in the equations.
 
-    That is for forces that depend on it smoothly. Friction that is zero is another thing: there a
-    step has no derivative by it.
+    The change is for forces that depend smoothly on the value. A step has no derivative by friction
+    that is zero.
     """
     for name in names:
         if name.partition(":")[0] in _OF_JOINTS and not name.startswith("dry_friction"):
@@ -83,7 +83,7 @@ def _difference(low: Any, high: Any, over: float) -> Any:
     if low.dtype.names:
         for name in low.dtype.names:
             if low.dtype[name].base == np.float64:
-                with np.errstate(invalid="ignore"):  # of infinite limits
+                with np.errstate(invalid="ignore"):  # infinite limits
                     change = (high[name] - low[name]) / over
                 out[name] = np.where(np.isfinite(change), change, 0.0)
     elif low.dtype == np.float64:
@@ -92,7 +92,7 @@ def _difference(low: Any, high: Any, over: float) -> Any:
 
 
 def parameter(robot: Mechanism, name: str) -> tuple[float, Callable[[float], Mechanism]]:
-    """The value of a parameter, and the mechanism at another one."""
+    """The value of a parameter, and a function that returns the mechanism with another value."""
     kind, _, whose = name.partition(":")
     if kind in _OF_JOINTS:
         return _of_joints(robot, _OF_JOINTS[kind], whose, name)
@@ -137,7 +137,7 @@ def parameter(robot: Mechanism, name: str) -> tuple[float, Callable[[float], Mec
 
 
 def _body_of(robot: Mechanism, name: str) -> str:
-    """The name of the body that is meant, or that has a frame of that name; "" if there is none."""
+    """The name of a body, also by one of its frames; "" if there is none."""
     try:
         return robot.bodies[robot.body_or_frame(name)[0]].name
     except ModelError:

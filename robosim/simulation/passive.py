@@ -1,4 +1,4 @@
-"""Slopes of what acts along joint coordinates by itself: springs, dampers and potentials."""
+"""Derivatives of passive forces along joint coordinates: springs, dampers and potentials."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ class Passive:
     ----------
     acts : bool
         Whether there are any.
-    damping : (nv,) [N m s/rad, N s/m], the slope of their forces by the velocities
+    damping : (nv,) [N m s/rad, N s/m], derivatives of their forces by velocities
     """
 
     def __init__(self, robot: Mechanism) -> None:
         self._nv = robot.nv
         self.damping, self._stiffness = np.zeros(robot.nv), np.zeros(robot.nv)
-        self._wells: list[tuple[int, int, Potential]] = []  # where in q, where in v
-        self._turns: list[tuple[slice, slice, Array]] = []  # of free rotations that have springs
+        self._wells: list[tuple[int, int, Potential]] = []  # indices in q and v
+        self._turns: list[tuple[slice, slice, Array]] = []  # free rotations with springs
         places = zip(robot.tree_joints, robot.q_offsets, robot.v_offsets, strict=False)
         for joint, q_begin, v_begin in places:
             own, free = slice(v_begin, v_begin + joint.nv), joint.numbers
@@ -44,7 +44,7 @@ class Passive:
         self.acts = bool(alone or self._wells or self._turns)
 
     def slope(self, q: Array) -> Array:
-        """Slope (nv, nv) along the tangent of the forces that hold all of it, for (nq,) or rows."""
+        """Derivatives (nv, nv) of required forces by q along the tangent, for (nq,) or rows."""
         out = np.zeros((*q.shape[:-1], self._nv, self._nv))
         out[:] = np.diag(self._stiffness)
         for at, k, potential in self._wells:
@@ -56,7 +56,7 @@ class Passive:
 
 
 def curvature(potential: Potential, x: Array) -> Array:
-    """Second derivative of a potential; its outermost pieces go on beyond the ends."""
+    """Second derivative of a potential; its outermost pieces continue beyond the ends."""
     begins = np.asarray(potential.x)
     piece = np.clip(np.searchsorted(begins, x, side="right") - 1, 0, len(begins) - 2)
     return np.asarray(2 * potential.pieces[piece, 2]
@@ -64,14 +64,14 @@ def curvature(potential: Potential, x: Array) -> Array:
 
 
 def slope_of_turn(stiffness: Array, turn: Array) -> Array:
-    """Slope (3, 3) of the moment of a free rotation's springs by a turn of the child, in its axes.
+    """Derivative (3, 3) of the moment of a free rotation's springs by a rotation, in child axes.
 
-    The moment is ``J^-T K phi``, with phi the vector of the rotation `turn` (4,) and J the right
-    Jacobian of the exponential: ``J^-1 = 1 + X / 2 + c X X``, X = phi x.
+    The moment is ``J^-T K phi``, with the rotation vector phi of `turn` (4,) and the right Jacobian
+    J of the exponential: ``J^-1 = 1 + X / 2 + c X X``, X = phi x.
     """
     phi = quaternions.rotation_vector(quaternions.normalized(turn))
     half = 0.5 * float(np.linalg.norm(phi))
-    # c = (1 - h cot(h)) / (4 h^2) for h half of the angle; and its slope, over the angle.
+    # c = (1 - h cot(h)) / (4 h^2) with half of the angle h, and its derivative over the angle.
     if half < 0.05:
         c = 1 / 12 + half**2 / 180 + half**4 / 1890
         rate = 1 / 360 + half**2 / 1890 + half**4 / 12600

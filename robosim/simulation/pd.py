@@ -1,4 +1,4 @@
-"""PD control of joints, which the compiled loop knows: targets, gains, limits of motors."""
+"""PD control of joints, evaluated in the compiled loop: targets, gains, limits of motors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ GAINS = np.dtype(
         ("kd", "f8"),
         ("velocity", "f8"),
         ("limit", "f8"),  # largest torque at standstill, in both directions
-        ("speed", "f8"),  # at which the torque along the motion has fallen to zero, or inf
+        ("speed", "f8"),  # no-load speed at which the torque along the motion is zero, or inf
         ("implicit", "i8"),
     ]
 )
@@ -156,7 +156,7 @@ class PD:
         return made
 
     def begin_at(self, time: float) -> None:
-        """Tell a gait that it takes over at this time [s]; a plain PD ignores the time."""
+        """Set the time [s] at which a gait begins; a plain PD ignores the time."""
 
     @property
     def moves(self) -> bool:

@@ -1,4 +1,4 @@
-"""What follows from places and velocities alone: frames, Jacobians, momenta, poses and ways."""
+"""Kinematics: frames, Jacobians, momenta, and differences of configurations."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from robosim.validation import Array, finite
 
 
 class Places:
-    """Where a robot's bodies are and how they move; see `Dynamics`, which has all of this too.
+    """Positions and velocities of a robot's bodies; see `Dynamics`, which inherits all of this.
 
-    Loops, couplings and motions change nothing here: q and v say where the tree is.
+    Loops, couplings and motions are ignored here: q and v are those of the tree.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class Places:
         self._still = np.zeros(robot.nv)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return self._made  # copies are made anew, as kernels know memory by its address
+        return self._made  # copies are made anew, because kernels know memory by its address
 
     def center_of_mass(self, q: ArrayLike) -> Array:
         """Centre of mass of all bodies together, (3,) [m], world.
@@ -60,8 +60,8 @@ class Places:
     def centroidal(self, q: ArrayLike, v: ArrayLike) -> tuple[Array, Array]:
         """Momentum (6,) about the centre of mass of all bodies, and its matrix (6, nv).
 
-        Linear [kg m/s], then angular [kg m^2/s], world axes; momentum = matrix @ v, without what
-        rotors have of their own.
+        Linear [kg m/s], then angular [kg m^2/s], world axes. The momentum is matrix @ v, without
+        the angular momentum of rotors.
 
         Raises
         ------
@@ -79,7 +79,7 @@ class Places:
         return self._on.of_pose(entries.jacobian, q, self._jacobians)
 
     def jacobian_rate(self, q: ArrayLike, v: ArrayLike) -> Array:
-        """Its rate (nb, 6, nv) where the joints move at v."""
+        """Rate of this Jacobian (nb, 6, nv), with joint velocities v."""
         given = (("q", q, self._q), ("v", v, self._v))
         return self._on.call(entries.jacobian_rate, given, (self._jacobians,))[0]
 
@@ -108,7 +108,8 @@ class Places:
     def frame_acceleration(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, name: str) -> Array:
         """Acceleration (6,) of a frame: of its origin [m/s^2], angular [rad/s^2], world axes.
 
-        The rate of the twist, without gravity; an accelerometer shows this less gravity.
+        The acceleration is the rate of the twist, without gravity; an accelerometer measures it
+        minus gravity.
 
         Raises
         ------
@@ -135,23 +136,23 @@ class Places:
         return self._on.call(entries.frame_jacobian, (("q", q, self._q),), shapes, before)[0]
 
     def integrate(self, q: ArrayLike, dv: ArrayLike) -> Array:
-        """q (nq,) moved on along dv (nv,), a velocity times a time.
+        """Coordinates q (nq,) after a displacement dv (nv,), a velocity times a time.
 
-        Quaternions turn by the exponential of dv, in child axes, and come out with length one.
+        Quaternions rotate by the exponential of dv, in child axes, and are normalized.
         """
         given = (("q", q, self._q), ("dv", dv, self._v))
         return self._on.call(entries.integrate, given, ((self.robot.nq,),))[0]
 
     def difference(self, q0: ArrayLike, q1: ArrayLike) -> Array:
-        """dv (nv,) with ``integrate(q0, dv)`` the pose q1; quaternions turn by half a turn at most.
+        """dv (nv,) with ``integrate(q0, dv)`` equal to q1; quaternions by half a turn at most.
 
-        Angles of hinges are subtracted as they are, whole turns included.
+        Angles of hinges are subtracted, including whole turns.
         """
         given = (("q0", q0, self._q), ("q1", q1, self._on.q1))
         return self._on.call(entries.difference, given, self._nv)[0]
 
     def random(self, seed: int | np.random.Generator | None = None) -> Array:
-        """A random pose q (nq,), within the limits of all joints, but not of tendons.
+        """A random configuration q (nq,), within the limits of all joints, but not of tendons.
 
         Translations without limits are within 1 m, angles within half a turn; quaternions are
         uniform over all rotations, or within cones and largest turns.

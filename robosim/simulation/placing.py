@@ -1,4 +1,4 @@
-"""Robots put down so that they nearly touch."""
+"""Placing robots just above the ground."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from robosim.errors import ModelError, OptionError, StateError
 from robosim.simulation.given import checked_pose
 from robosim.validation import Array
 
-NEAR = 1e-9  # [m] from the gap that is asked for
+NEAR = 1e-9  # [m], tolerance of the gap
 TRIES = 200
-REACH = 10.0  # [m] in which shapes are looked for
+REACH = 10.0  # [m], distance within which shapes are considered
 
 
 class Placeable(Protocol):
-    """What is asked of a simulation."""
+    """The interface of a simulation for `place`."""
 
     @property
     def robot(self) -> Mechanism: ...
@@ -27,10 +27,10 @@ class Placeable(Protocol):
 
 
 def place(sim: Placeable, q: ArrayLike | None, gap: float) -> Array:
-    """Set a robot down at rest with its lowest contact a gap [m] away; returns q (nq,).
+    """Place a robot at rest with its lowest contact a gap [m] above the ground; returns q (nq,).
 
-    The base goes straight up or down, all other coordinates stay. Going down by the distance that
-    is left never leads past what is below.
+    The base moves vertically, and all other coordinates are unchanged. A descent by the remaining
+    gap never leads below the ground.
 
     Raises
     ------
@@ -39,7 +39,7 @@ def place(sim: Placeable, q: ArrayLike | None, gap: float) -> Array:
     OptionError
         For a gap that is not positive.
     StateError
-        For what `set_state` refuses, or where there is nothing below to touch.
+        As `set_state`, or if there is nothing below that the robot could touch.
     """
     robot = sim.robot
     if not robot.floating_base:

@@ -1,8 +1,8 @@
-"""What must hold beside the limits of the tree's joints, as residuals with their derivatives.
+"""Constraints on configurations, except for limits of the tree's joints, as residuals.
 
-To be zero: joints that close loops, couplings, lengths that are held, coordinates of loops that
-are given. Not to be passed, and counted by how far they are passed: limits of joints that close
-loops and of tendons, cones of free rotations. Their accelerations are in
+Residuals to be zero are joints that close loops, couplings, fixed lengths, and given coordinates of
+loops. Residuals of inequalities are the violations of limits: of joints that close loops, of
+tendons, and cones of free rotations. Accelerations of constraints are in
 `robosim.simulation.constraints`.
 """
 
@@ -22,19 +22,19 @@ from robosim.simulation.relative import End, Relative
 from robosim.simulation.relative_on_chart import relative_of
 from robosim.validation import Array
 
-INSIDE = 1e-8  # [m or rad], how far to keep from limits that are not bounds
+INSIDE = 1e-8  # [m or rad], distance kept from limits that are not bounds
 _Z = np.array((0.0, 0.0, 1.0))
 
 
 class PoseConstraints:
-    """What a pose of the tree leaves of all constraints.
+    """Residuals of all constraints on configurations of the tree.
 
     Parameters
     ----------
     robot : Mechanism
     given : mapping of velocity index to value
-        Coordinates that are held or driven: of joints that close loops, of tendons (behind those
-        of the joints and of the springs). Those of the tree are not looked at.
+        Coordinates that are held or driven: of joints that close loops, of tendons (behind those of
+        the joints and of the springs). Those of the tree are ignored.
     jacobian : callable(q (nq,)) -> (nb, 6, nv) or None
         As of `Dynamics.jacobian`; None for that of `Kinematics`.
     """
@@ -48,7 +48,7 @@ class PoseConstraints:
         self.robot, self._kinematics, self.given = robot, Kinematics(robot), given
         self._jacobian_at = jacobian
         self._index = {body.name: i for i, body in enumerate(robot.bodies)}
-        # Couplings of the tree's joints take no places of bodies.
+        # Couplings of the tree's joints need no positions of bodies.
         self._placed = bool(
             robot.loop_joints
             or robot.tendons
@@ -58,7 +58,7 @@ class PoseConstraints:
             joint.name: quaternions.rotation_matrix(joint.offset) for joint in robot.joints
         }
         led = {name for one in robot.couplings for name in (one.joint, one.source)}
-        # Joints that close loops and whose coordinates are limited, given or led.
+        # Joints that close loops with coordinates that are limited, given or coupled.
         begins = robot.v_offsets
         self._read = {
             j
@@ -69,9 +69,9 @@ class PoseConstraints:
         }
 
     def at(self, q: Array) -> tuple[Array, Array, list[str]]:
-        """Residuals (n,) at a pose, their derivatives (n, nv), and whose each is.
+        """Residuals (n,) at a configuration, derivatives (n, nv) by velocities, and names.
 
-        [m, or sine of half an angle], the latter by the velocities of the tree.
+        Residuals are in metres, or sines of half angles.
         """
         robot, kinematics = self.robot, self._kinematics
         if self._placed:
@@ -125,7 +125,7 @@ class PoseConstraints:
         return relative_of(joint, a._replace(R=a.R @ self._offsets[joint.name]), b)
 
     def _end(self, body: str | None, position: ArrayLike) -> End:
-        """A point of a body, at rest."""
+        """A point of a body, without velocity."""
         kinematics, still = self._kinematics, np.zeros(6)
         if body is None:
             J = np.zeros((6, self.robot.nv))
@@ -143,7 +143,7 @@ def limits_turns(joint: Joint) -> bool:
 
 
 class _Rows:
-    """Residuals as they are gathered, with their derivatives by the rates of the tree (nv,)."""
+    """Collects residuals with their derivatives by the velocities of the tree (nv,)."""
 
     def __init__(self, nv: int) -> None:
         self.nv = nv
@@ -152,17 +152,17 @@ class _Rows:
         self.names: list[str] = []
 
     def add(self, name: str, values: Array | list[float], rows: Array | list[Array]) -> None:
-        """What is to be zero."""
+        """Add values that have to be zero."""
         self.values += [float(value) for value in values]
         self.rows += list(rows)
         self.names += [name] * len(values)
 
     def add_below(self, name: str, value: float, row: Array) -> None:
-        """What is not to be above zero."""
+        """Add a value that must not be positive."""
         self.add(name, [max(value, 0.0)], [row if value > 0 else np.zeros(self.nv)])
 
     def add_between(self, name: str, value: float, row: Array, lower: float, upper: float) -> None:
-        """What has limits."""
+        """Add a value with limits."""
         if np.isfinite(lower):
             self.add_below(name, lower + INSIDE - value, -row)
         if np.isfinite(upper):
@@ -170,7 +170,7 @@ class _Rows:
 
 
 def _add_turns(relative: Relative, found: _Rows) -> None:
-    """The limits of a free rotation."""
+    """Add the limits of a free rotation."""
     joint, w, vector, spins = relative.joint, relative.r[0], relative.r[1:], relative.spins()
     if np.isfinite(joint.cone):
         up = relative.R[2]

@@ -9,11 +9,11 @@ from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.validation import Array
 
-REACH = 1.0, np.pi  # of a translation [m] and an angle [rad] that nothing limits
+REACH = 1.0, np.pi  # ranges of a translation [m] and an angle [rad] without limits
 
 
 def random_coordinates(robot: Mechanism, seed: int | np.random.Generator | None) -> Array:
-    """q (nq,) within the limits of all joints, tendons aside; quaternions of length one."""
+    """q (nq,) within the limits of all joints, but not of tendons; quaternions of unit length."""
     rng = np.random.default_rng(seed)
     q = np.empty(robot.nq)
     for joint, begin in zip(robot.tree_joints, robot.q_offsets, strict=False):
@@ -39,7 +39,7 @@ def _random_turn(joint: Joint, rng: np.random.Generator) -> Array:
     tilt = rng.uniform(0, min(joint.cone, joint.largest_turn, np.pi))
     way = rng.uniform(-np.pi, np.pi)
     swing = quaternions.from_axis_angle((np.cos(way), np.sin(way), 0.0), tilt)
-    # The cosine of half of the whole turn is the product of both halves' cosines.
+    # The cosine of half the angle is the product of the cosines of both halves.
     most = np.pi
     if np.isfinite(joint.largest_turn):
         most = 2 * np.arccos(min(1.0, np.cos(joint.largest_turn / 2) / np.cos(tilt / 2)))

@@ -76,7 +76,7 @@ class Contact:
 def contacts(
     robot: Mechanism, model: Model, state: State, memory: Memory, work: Workspace, interval: float
 ) -> list[Contact]:
-    """All contacts that were in the equations of the last interval, of that length [s]."""
+    """All contacts in the equations of the last interval, whose length is `interval` [s]."""
     readings = np.zeros(len(work.slots), dtype=CONTACT_READING)
     count = int(read_contacts(model, state, memory, work, readings))
     scene = robot.touching_shapes() if model.collision is not None else []
@@ -118,7 +118,7 @@ def _links(
     points: Sequence[ContactPoint],
     touching: tuple[int, int, int],
 ) -> tuple[str, str]:
-    """The links that touch: (body, other, slot); for the world, what `other_name` calls it."""
+    """The links of a contact (body, other, slot); for the world, the result of `other_name`."""
     body, other, slot = touching
     if slot < model.n_ground:
         return contact_link(robot, points[slot]), GROUND
@@ -139,7 +139,7 @@ def _pair(model: Model, scene: Sequence[Any], slot: int) -> Any:
 
 
 def other_name(robot: Mechanism, model: Model, scene: Sequence[Any], other: int, slot: int) -> str:
-    """What a body touches in a slot, among `Mechanism.touching_shapes`."""
+    """The name of the object that a body touches in a slot, among `Mechanism.touching_shapes`."""
     if other < len(robot.bodies):
         return robot.bodies[other].name
     if slot < model.n_ground:
@@ -150,7 +150,7 @@ def other_name(robot: Mechanism, model: Model, scene: Sequence[Any], other: int,
 def limit_forces(model: Model, state: State, guesses: Guesses, interval: float) -> Array:
     """Generalized forces of limits and of dry friction, one for each velocity of a joint.
 
-    Limits of velocities included, where these act, and bearings.
+    Velocity limits, if enforced, and bearings are included.
     """
     out = np.zeros(len(model.coordinates))
     for k in range(model.n_ground, len(model.contacts)):
@@ -179,7 +179,7 @@ def limit_forces(model: Model, state: State, guesses: Guesses, interval: float) 
 
 
 def _add_friction(model: Model, record: np.void, c: np.void, out: Array) -> None:
-    """Add what dry friction gives along the coordinates of its joint, impulses or forces."""
+    """Add dry friction along the coordinates of a joint, as impulses or forces."""
     facets, beta = model.facets, c["beta"]
     slip = beta[:2] if facets is None else beta[: len(facets)] @ facets
     if record["row"] >= 0:
@@ -205,7 +205,7 @@ class BearingForces:
 
 
 def bearing_forces(robot: Mechanism, parts: Parts, name: str, interval: float) -> BearingForces:
-    """What the pads of a joint's bearing do, over an interval of that length [s].
+    """Forces of the pads of a joint's bearing, means over an interval of this length [s].
 
     Raises
     ------
@@ -253,7 +253,7 @@ def shape_gaps(model: Model, state: State, work: Workspace, margin: float) -> Ar
 def tree_reaction(joint: Any, state: State, system: System) -> Array:
     """Impulse of a joint's constraints on its child at the joint's point, (6,), world.
 
-    Of the interval before, in the joint's directions at its end.
+    The impulse is that of the previous interval, in the joint's directions at its end.
     """
     assert system.tree is not None
     body = int(joint["child"])
@@ -267,7 +267,7 @@ def tree_reaction(joint: Any, state: State, system: System) -> Array:
     else:
         Z[:] = w["Z1"][:rows]
     if joint["parent"] < len(state.bodies):
-        # The turn of the parent over the interval: its vector part is half of dt times omega.
+        # Rotation of the parent over the interval: its vector part is half of dt times omega.
         half = 0.5 * state.last_dt[0] * state.bodies["v_mid"][joint["parent"], 3:]
         turned = np.concatenate(([np.sqrt(1.0 - half @ half)], half))
         turn = quaternions.rotation_matrix(turned)
@@ -276,12 +276,12 @@ def tree_reaction(joint: Any, state: State, system: System) -> Array:
 
 
 def joint_wrenches(robot: Mechanism, parts: Parts, interval: float) -> dict[str, Array]:
-    """What each joint's constraints do to its child, (6,): force [N] and torque [N m], world.
+    """Wrench of each joint's constraints on its child, (6,): force [N] and torque [N m], world.
 
-    At the joint's point on the child; the mean over the last interval, from the constraint
-    impulses at its beginning, in the joint's present directions. The forces along its free
-    coordinates (springs, limits, actuators) are not in it. Where constraints are redundant,
-    how they share a load is not determined, and differs from solver to solver.
+    At the joint's point on the child; the mean over the last step, from the constraint impulses at
+    its beginning, in the joint's present directions. Forces along free coordinates (springs,
+    limits, actuators) are not included. If constraints are redundant, the distribution of a load
+    among them is undetermined, and depends on the solver.
     """
     model, state, system = parts.model, parts.state, parts.memory.system
     rotations = quaternions.rotation_matrix(state.bodies["q"])
@@ -303,9 +303,9 @@ def joint_wrenches(robot: Mechanism, parts: Parts, interval: float) -> dict[str,
 def accelerations(bodies: NDArray[np.void], intervals: ArrayLike) -> Array:
     """Accelerations (..., nb, 6) at the knot: of centres of mass, and angular ones; world.
 
-    In m/s^2 and rad/s^2. From the velocities at the knot and over the interval before it, of
-    lengths (...,) [s], so that they lag behind by a quarter of the timestep; zero before the first
-    step, where there is no interval.
+    In m/s^2 and rad/s^2. The values come from the velocities at the knot and over the interval
+    before it, of lengths (...,) [s]. So accelerations are delayed by a quarter of the time step.
+    Zero before the first step.
     """
     dt = np.asarray(intervals, dtype=float)[..., None, None]
     spins = quaternions.turned(quaternions.rotation_matrix(bodies["q"]), bodies["omega"])
@@ -314,14 +314,14 @@ def accelerations(bodies: NDArray[np.void], intervals: ArrayLike) -> Array:
 
 
 def contact_positions(robot: Mechanism, state: State) -> Array:
-    """Where each contact would touch, (nc, 3) [m], world, in the order of robot.contacts."""
+    """Lowest point of each contact, (nc, 3) [m], world, in the order of robot.contacts."""
     bodies = [robot.body_index(contact.body) for contact in robot.contacts]
     turns = quaternions.rotation_matrix(state.bodies["q"])
     return np.asarray(state.bodies["x"][bodies] + lowest_arms(robot.contacts, turns[bodies]))
 
 
 def contact_heights(robot: Mechanism, state: State) -> Array:
-    """How high each contact is over the ground, (nc,) [m]; inf where it cannot move at all."""
+    """Height of each contact above the ground, (nc,) [m]; inf for contacts that cannot move."""
     moves = [robot.rigid_groups[contact.body] is not None for contact in robot.contacts]
     return np.where(moves, contact_positions(robot, state)[:, 2], np.inf)
 
@@ -334,9 +334,9 @@ def min_gap(robot: Mechanism, parts: Parts, within: float = 0.1) -> float:
 
 
 def limit_forces_of(robot: Mechanism, parts: Parts, name: str, interval: float) -> Array:
-    """`limit_forces` of one joint, that may close a loop, (joint.nv,), or along a tendon, (1,).
+    """`limit_forces` of one joint, which may close a loop, (joint.nv,), or along a tendon, (1,).
 
-    Along a tendon's length, so that what keeps it from growing is negative.
+    Along a tendon's length: negative at an upper limit.
 
     Raises
     ------
@@ -358,7 +358,7 @@ def limit_forces_of(robot: Mechanism, parts: Parts, name: str, interval: float) 
 def contact_forces(robot: Mechanism, parts: Parts, interval: float) -> Array:
     """Force of the ground on each contact, (nc, 3) [N], world, mean of the last interval.
 
-    Zero before the first step, as nothing has pushed yet.
+    Zero before the first step.
     """
     order = contact_order(robot)
     out = np.zeros((len(order), 3))

@@ -1,4 +1,4 @@
-"""Calls of the kernels in `robosim.kernels.recursive`: rows of states in, errors with names out."""
+"""Calls of the kernels in `robosim.kernels.recursive`, for rows of states, with errors by name."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from robosim.runtime.handles import Handle
 from robosim.validation import Array
 
 FLOATS = np.dtype(np.float64)
-BLOCK = 32  # rows whose intermediate results stay in the caches, for robots of some dozen joints
-Width = tuple[tuple[int], int, bool]  # shape of a state, place of its memory, whether it is a q
-Given = tuple[str, Any, Width]  # name of an argument, what was given, and how wide it must be
+BLOCK = 32  # rows whose intermediate results fit into the caches, for robots of some dozen joints
+Width = tuple[tuple[int], int, bool]  # shape of a state, position of its memory, whether it is a q
+Given = tuple[str, Any, Width]  # name of an argument, its value, and its width
 Status = Callable[..., int]
 
 
 class Pushes(NamedTuple):
-    """Wrenches from outside, as kernels take them."""
+    """External wrenches, in the form that kernels read."""
 
     links: NDArray[np.int64]  # (k,)
     points: Array  # (k, 3) from the reference points, link axes
@@ -34,11 +34,11 @@ class Pushes(NamedTuple):
 
 
 class Memory:
-    """What one call works on: no two threads share it.
+    """Memory of one call; threads do not share it.
 
-    Single states are copied to memory that is always of the same type: for others, such as
-    read-only memory, kernels would be compiled anew. For each argument there are rows and their
-    only row.
+    Single states are copied to memory of a fixed type. For other types, such as read-only memory,
+    kernels would be compiled again. Each argument has memory for rows, and a view of the single
+    row.
     """
 
     def __init__(self, tree: Any, nq: int, nv: int) -> None:
@@ -50,7 +50,7 @@ class Memory:
 
 
 class Recursion:
-    """A tree for the kernels, and all that a call from Python needs.
+    """A tree for the kernels, with the functions that calls from Python need.
 
     Parameters
     ----------
@@ -83,23 +83,23 @@ class Recursion:
         after: tuple[Any, ...] = (),
         least: int = 0,
     ) -> tuple[Array, ...]:
-        """Arrays of some shapes, each with a row for each state where any argument has rows.
+        """Arrays of the given shapes, each with one row per state if any argument has rows.
 
         Parameters
         ----------
         run : entry(address, *before, *arguments, *after, *out)
         given : (name, value, width) of each argument
-        shapes : of what comes out
-        before, after : handed over as they are
+        shapes : shapes of the results
+        before, after : further arguments, passed unchanged
         least : int
-            Rows of what is in `after`; 0 where that has none.
+            Number of rows in `after`; 0 without any.
 
         Raises
         ------
         StateError
-            For a wrong shape, different numbers of rows, or what is no state.
+            For a wrong shape, different numbers of rows, or an invalid state.
         ModelError
-            Where something moves that has no inertia.
+            If a coordinate moves no inertia.
         """
         memory = self._free.pop() if self._free else self._memory()
         arrays, n = [], least
@@ -125,10 +125,10 @@ class Recursion:
     def single(
         self, run: Status, q: ArrayLike, v: ArrayLike, a: ArrayLike, weight: float, passive: int
     ) -> Array | None:
-        """`call` for what controllers ask for in every step, (nv,), in half of the time.
+        """`call` for functions (nv,) that controllers call in every step, in half of the time.
 
-        None where the arguments are not single states as arrays, or none at all: `call` takes
-        others, and says what is wrong.
+        None if the arguments are not single states as arrays, or are invalid. `call` accepts all
+        forms, and raises the errors.
         """
         if not (
             type(q) is type(v) is type(a) is np.ndarray
@@ -143,13 +143,13 @@ class Recursion:
         out = np.empty(self._nv)
         try:
             status = run(memory.address, weight, passive, q, v, a, out)
-        except TypeError:  # memory that is not aligned
+        except TypeError:  # unaligned memory
             return None
         self._free.append(memory)
         return None if status else out
 
     def of_pose(self, run: Status, q: ArrayLike, shape: tuple[int, ...]) -> Array:
-        """`call` for what follows from q alone, in less time where that is a single pose."""
+        """`call` for functions of q alone, in less time for a single configuration."""
         if type(q) is np.ndarray and q.dtype is FLOATS and q.shape == self._nq:
             memory = self._free.pop() if self._free else self._memory()
             array, row = memory.rows[0]
@@ -165,7 +165,7 @@ class Recursion:
         return Memory(self._tree, self.robot.nq, self.robot.nv)
 
     def _error(self, status: int, given: tuple[Given, ...], arrays: list[Array]) -> Exception:
-        """What a status means: the first number that is no state, or what moves without inertia."""
+        """The error for a status: the first invalid number, or a coordinate without inertia."""
         if status != NOT_A_STATE:
             return ModelError(
                 "the mass matrix has no inverse: this coordinate moves nothing that has mass or "
@@ -201,14 +201,14 @@ class Recursion:
         return array if many else array[0]
 
     def finite(self, name: str, value: ArrayLike, width: Width) -> Array:
-        """`checked`, and a StateError where something is not finite."""
+        """`checked`, and a StateError if a number is not finite."""
         array = self.checked(name, value, width)
         if not np.all(np.isfinite(array)):
             raise self._error(NOT_A_STATE, ((name, value, width),), [np.atleast_2d(array)])
         return array
 
     def common(self, arguments: Mapping[str, Array]) -> int:
-        """The number of rows of arguments by their names, 0 if all are single; or a StateError."""
+        """Number of rows of named arguments, 0 if all are single; or a StateError."""
         n = 0
         for name, array in arguments.items():
             if array.ndim == 2:
@@ -216,7 +216,7 @@ class Recursion:
         return n
 
     def each(self, f: Callable[..., Any], *states: ArrayLike) -> Array:
-        """What a function of q, v and a gives for each state, by itself or with a row for each."""
+        """A function of q, v and a, applied to one state or to each row of states."""
         parts = [np.asarray(part, dtype=float) for part in states]
         n = self.common(dict(zip("qva", parts, strict=False)))
         if not n:
@@ -225,9 +225,9 @@ class Recursion:
         return np.stack([f(*state) for state in zip(*whole, strict=True)])
 
     def blocks(self, f: Callable[..., tuple[Array, ...]], *states: Array) -> tuple[Array, ...]:
-        """What a function gives for states, or for rows of them, of which it takes few at a time.
+        """A function of states or of rows of states, applied to a few rows at a time.
 
-        What it computes on the way then stays in the caches.
+        So intermediate results stay in the caches.
         """
         n = max((len(part) for part in states if part.ndim == 2), default=0)
         if n == 0:
@@ -252,7 +252,7 @@ class Recursion:
     def fixed(
         self, index: int, position: ArrayLike, quaternion: ArrayLike = quaternions.IDENTITY
     ) -> tuple[int, Array, Array]:
-        """As `frame`, of what is fixed to a body as a `Frame` is."""
+        """As `frame`, for a point or frame given as the fields of a `Frame` on a body."""
         turn = self._turns[index].T
         joint = self.robot.tree_joints[index]
         point = np.asarray(position) - np.asarray(joint.child_position)
@@ -260,7 +260,7 @@ class Recursion:
         return index, turn @ point, np.ascontiguousarray(axes)
 
     def pushes(self, wrenches: Mapping[str, ArrayLike] | None) -> tuple[Pushes, int]:
-        """Wrenches by the names of what they push, for kernels; and the number of their rows.
+        """Wrenches by the names of bodies or frames, for kernels, and the number of their rows.
 
         Raises
         ------
@@ -286,7 +286,7 @@ class Recursion:
         return Pushes(np.array(links, dtype=np.int64), np.array(points), rows.copy()), n
 
     def held(self, accelerations: Mapping[str, ArrayLike]) -> tuple[NDArray[np.int64], Array]:
-        """Which velocities have their accelerations given, 1 or 0, and these: (nv,) or (n, nv).
+        """Flags, 1 or 0, of velocities with given accelerations, and these: (nv,) or (n, nv).
 
         Raises
         ------
@@ -322,7 +322,7 @@ class Recursion:
         return held, given if n else given[0]
 
     def _pushed(self, name: str) -> tuple[int, Array]:
-        """Link and point of what a wrench pushes: of a body its centre of mass."""
+        """Link and point at which a wrench acts; for a body its centre of mass."""
         index, frame = self.robot.body_or_frame(name)
         if name == self.robot.bodies[index].name:
             return index, np.array(self._tree.links["center"][index])
@@ -330,7 +330,7 @@ class Recursion:
 
 
 def _rows(name: str, value: Any, width: int) -> tuple[Array, bool]:
-    """An argument as rows (n, width) in memory of their own, and whether it was given as rows."""
+    """An argument as rows (n, width) in memory of its own, and whether it was given as rows."""
     try:
         array = np.array(value, dtype=np.float64, order="C", ndmin=1)
     except (TypeError, ValueError):
@@ -341,7 +341,7 @@ def _rows(name: str, value: Any, width: int) -> tuple[Array, bool]:
 
 
 def _common(name: str, rows: int, n: int) -> int:
-    """The number of rows of all arguments, of which this one has some."""
+    """The common number of rows of all arguments, including this one."""
     if rows == 0:
         raise StateError(f"{name} has no rows")
     if n > 1 and rows not in (1, n):

@@ -1,6 +1,7 @@
-"""How a joint's child moves as seen from its parent: values, their rows, and second derivatives.
+"""Motion of a joint's child relative to its parent: values, rows, and second derivatives.
 
-The two functions of `robosim.description.joint`, by twists of the joint's points, world axes.
+The values are the two functions of `robosim.description.joint`, by twists of the joint's points, in
+world axes.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from robosim.validation import Array
 
 
 class Linear(NamedTuple):
-    """Values that are functions of q, and what their time derivatives are made of.
+    """Functions of q with the terms of their time derivatives.
 
     ``d/dt value = jacobian @ v`` and ``d2/dt2 value = jacobian @ a + bias``.
     """
@@ -27,20 +28,20 @@ class Linear(NamedTuple):
 
 
 class End(NamedTuple):
-    """A joint's point on a body, and how it moves; world axes.
+    """A joint's point on a body, with its motion; world axes.
 
-    The bias is the acceleration that is left where the joints do not accelerate.
+    The bias is the acceleration at zero joint acceleration.
     """
 
     x: Array  # (3,) [m]
-    R: Array  # (3, 3), to world: from the joint frame on the parent, from body axes on the child
-    jacobian: Array  # (6, nv) of its twist: of the point [m/s], angular [rad/s]
+    R: Array  # (3, 3), to world: from the joint frame for the parent, from body axes for the child
+    jacobian: Array  # (6, nv) of its twist: velocity of the point [m/s], angular velocity [rad/s]
     twist: Array  # (6,)
     bias: Array  # (6,) [m/s^2], [rad/s^2]
 
 
 class Relative:
-    """How a joint's child is placed to its parent, and how it moves there.
+    """Pose and velocity of a joint's child relative to its parent.
 
     Parameters
     ----------
@@ -68,13 +69,13 @@ class Relative:
         span, turning = cross_matrix(self._span), cross_matrix(a.twist[3:])
         rows = w @ (b.jacobian[:3] - a.jacobian[:3] + span @ a.jacobian[3:])
         away = b.twist[:3] - a.twist[:3]
-        # As seen from axes that turn with the parent.
+        # In axes that rotate with the parent.
         bias = b.bias[:3] - a.bias[:3] + span @ a.bias[3:]
         bias += turning @ (turning @ self._span - 2 * away)
         return Linear(w @ self._span, rows, w @ bias)
 
     def _rates_of_turn(self) -> Array:
-        """(4, 3): r' by the angular velocity of the child as seen from the parent, world axes."""
+        """(4, 3): maps the child's angular velocity relative to the parent, world axes, to r'."""
         w, vector = self.r[0], self.r[1:]
         rates = np.vstack((-vector, w * np.eye(3) - cross_matrix(vector)))
         return np.asarray(0.5 * rates @ self._a.R.T)
@@ -98,7 +99,7 @@ class Relative:
     def on_child(self) -> Array:
         """(m, 6): derivatives of the constraints' rates by the child's twist at its point.
 
-        The transpose turns multipliers into force and moment on the child there.
+        The transpose maps multipliers to force and moment on the child there.
         """
         out, n = np.zeros((self.joint.n_constraints, 6)), self.joint.D_T.shape[1]
         out[:n, :3] = (self._a.R @ self.joint.D_T).T
@@ -110,7 +111,7 @@ class Relative:
         slides = self._slides(self.joint.C_T)
         if self.joint.C_R.shape[1] != 1:
             return slides
-        # 2 atan2(s, w), off the constraints as well, where its rate is more than the spin's.
+        # 2 atan2(s, w) also if constraints are violated, when its rate differs from the spin's.
         axis, turn, spin = self.joint.C_R[:, 0], self._turn(), self._rates_of_turn() @ self._spin
         w, s = self.r[0], axis @ self.r[1:]
         w1, s1, n = spin[0], axis @ spin[1:], s * s + w * w
@@ -122,18 +123,18 @@ class Relative:
         return stacked(slides, angle)
 
     def rates(self) -> Array:
-        """(joint.nv, nv): derivatives of the joint's velocities, as of a joint of the tree.
+        """(joint.nv, nv): derivatives of the joint's velocities, as for a joint of the tree.
 
-        The transpose turns generalized forces of the joint into those of the tree.
+        The transpose maps generalized forces of the joint to those of the tree.
         """
         slides = self._slides(self.joint.C_T).jacobian
         return np.vstack((slides, self.joint.C_R.T @ self.spins()))
 
     def spins(self) -> Array:
-        """(3, nv): the child's angular velocity as seen from the parent, child axes."""
+        """(3, nv): the child's angular velocity relative to the parent, child axes."""
         return np.asarray(self._b.R.T @ self._spins)
 
 
 def stacked(*parts: Linear) -> Linear:
-    """One below the other."""
+    """Several `Linear` as one."""
     return Linear(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))

@@ -1,4 +1,4 @@
-"""How the child of a joint that is a chart moves as seen from its parent."""
+"""Motion of the child relative to its parent, for a joint that is a chart."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ MOST = 50  # iterations
 
 
 class RelativeOnChart(Relative):
-    """`Relative` of a chart: its coordinates are those nearest to where the child is.
+    """`Relative` for a chart: its coordinates are those nearest to the child's pose.
 
-    With x = log(Q(q)^-1 E), nothing of x is left along S, and what is left across it, N^T x, are
-    the constraints. Their second derivatives are exact where they hold.
+    Let x = log(Q(q)^-1 E). The component of x along S is zero, and the components orthogonal to S,
+    N^T x, are the constraints. Second derivatives are exact if the constraints hold.
     """
 
     def __init__(self, joint: Joint, a: End, b: End) -> None:
@@ -29,7 +29,7 @@ class RelativeOnChart(Relative):
         S = joint.own_chart.columns(self._q)
         self._across = np.linalg.svd(S)[0][:, joint.nv :].T
         self._along = np.linalg.pinv(S)
-        # The twist of the child against the parent, in its own axes.
+        # Twist of the child relative to the parent, in the child's axes.
         spin = b.R.T @ self._spin
         alpha = b.R.T @ (b.bias[3:] - a.bias[3:] - se3.cross_matrix(a.twist[3:]) @ self._spin)
         moved = b.twist[:3] - a.twist[:3] - se3.cross_matrix(a.twist[3:]) @ self._span
@@ -55,23 +55,23 @@ class RelativeOnChart(Relative):
 
 
 def relative_of(joint: Joint, a: End, b: End) -> Relative:
-    """How a joint's child is placed to its parent, of whatever kind it is."""
+    """The motion of a joint's child relative to its parent, for any kind of joint."""
     return (Relative if joint.own_chart is None else RelativeOnChart)(joint, a, b)
 
 
 def nearest(chart: Chart, E: Array) -> tuple[Array, Array]:
-    """Coordinates (nv,) of a chart nearest to a pose E (4, 4), and the twist (6,) that is left.
+    """Coordinates (nv,) of a chart nearest to a pose E (4, 4), and the remaining twist (6,).
 
     Raises
     ------
     StateError
-        If none are found from the middle of the chart.
+        If the iteration from the middle of the chart does not converge.
     """
     lower, upper = chart.limits()
     bounded = np.isfinite(lower) & np.isfinite(upper)
     q = 0.5 * np.where(bounded, lower, 0.0) + 0.5 * np.where(bounded, upper, 0.0)
     if np.linalg.svd(chart.columns(q), compute_uv=False)[-1] < 1e-3:
-        q = q + 0.5  # away from where coordinates move alike
+        q = q + 0.5  # away from singular coordinates
     for _ in range(MOST):
         x = se3.log(se3.inverse(chart.pose(q)) @ E)
         change = np.linalg.pinv(chart.columns(q), rcond=1e-6) @ x

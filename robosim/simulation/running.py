@@ -1,4 +1,4 @@
-"""Many steps at a time: how runs are driven, and the samples that they leave."""
+"""Runs of many steps, and the samples that they yield."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from robosim.validation import Array
 
 
 class Noticing(Protocol):
-    """What an engine has to say of a run; see `robosim.simulation.notices.Notices`."""
+    """Issues the warnings of an engine; see `robosim.simulation.notices.Notices`."""
 
     def of_start(self) -> None: ...
     def of_steps(self, infos: NDArray[np.void], first: bool) -> None: ...
 
 
 class Stepped(Protocol):
-    """What takes steps, in whatever coordinates; see `robosim.simulation.engine.Engine`."""
+    """The interface of an engine, for all formulations; see `robosim.simulation.engine.Engine`."""
 
     @property
     def robot(self) -> Mechanism: ...
@@ -67,11 +67,11 @@ class Running:
 
     def __init__(self, engine: Stepped, held: Held, motions: Motions) -> None:
         self._engine, self._held, self._motions = engine, held, motions
-        self._asking = False  # whether a controller has been called and has not answered yet
+        self._asking = False  # whether a controller has been called and has not returned yet
         engine.single = self._handle(1)
 
     def refuse_if_busy(self) -> None:
-        """Raise an error while a controller is asked, or while another thread takes steps."""
+        """Raise an error while a controller is evaluated, or while another thread takes steps."""
         if self._asking:
             raise ControllerError(
                 "a controller has to return torques before its simulation can take a step or "
@@ -82,7 +82,7 @@ class Running:
         self._engine.refuse_if_busy()
 
     def step(self, tau: object) -> tuple[int, float, str, int, float, float, int]:
-        """Take one step under these torques; returns what `StepInfo` has."""
+        """Take one step with these torques; returns the values of `StepInfo`."""
         engine, held = self._engine, self._held
         if self._asking or engine.is_busy():
             self.refuse_if_busy()
@@ -102,7 +102,7 @@ class Running:
         return iterations, residual, "converged", substeps, violation, gap, order
 
     def steps_of(self, seconds: float) -> int | None:
-        """Number of steps of some time, None for infinite ones."""
+        """Number of steps in a time, None for an infinite one."""
         if not (isinstance(seconds, Real) and seconds >= 0):
             raise OptionError(f"seconds must be a number that is not negative, not {seconds!r}")
         if not np.isfinite(seconds):
@@ -122,7 +122,7 @@ class Running:
         every: int,
         also: Also,
     ) -> Iterator[Chunk]:
-        """Samples of runs of `sim`, which controllers in Python are asked with."""
+        """Samples of runs of `sim`, which is passed to controllers in Python."""
         read = ChannelReader(sim, also) if also.channels else None
         engine, held, counters = self._engine, self._held, self._engine.counters
         if counters.steps == 0:
@@ -143,7 +143,7 @@ class Running:
                 if control is None or isinstance(control, PD | Compiled):
                     self.refuse_if_busy()
                     if felt is not None:
-                        felt.note(0)  # before what drove the last step is forgotten
+                        felt.note(0)  # before the torques of the last step are overwritten
                     held.hold(None, "")
                     held.control_by(control if isinstance(control, PD) else None)
                     for first, end in ((0, n),) if felt is None else felt.pieces():
@@ -167,7 +167,7 @@ class Running:
     def _controlled_steps(
         self, sim: Formulation, control: Controller, run: Handle, n: int, felt: Felt | None
     ) -> None:
-        """Steps with a controller in Python, which is asked before every one."""
+        """Steps with a controller in Python, which is called before each step."""
         engine, held = self._engine, self._held
         source = f"controller '{getattr(control, '__name__', type(control).__name__)}' returned"
         for k in range(n):
@@ -189,7 +189,7 @@ class Running:
             engine.advance(run, k, k + 1)
 
     def _chunk(self, run: Run, begin: int, done: int) -> Chunk:
-        """The samples of the first steps of a run, of which this is step `begin`."""
+        """The samples of the first `done` steps of a run that starts with step `begin`."""
         every, infos = int(run.every[0]), run.infos[:done]
         steps = np.arange(begin, begin + done, every, dtype=float)
         rows = len(steps)
@@ -209,9 +209,9 @@ class Running:
         every: int = 1,
         gains: NDArray[np.void] | None = None,
     ) -> Handle:
-        """A run of n steps from here, for kernels: what drives it, and memory for its samples.
+        """A run of n steps from the present knot, for kernels: its inputs, and memory for samples.
 
-        Without `gains`, those of a PD, nobody looks for them.
+        Without the `gains` of a PD, kernels do not evaluate any.
         """
         robot, counters, held = self._engine.robot, self._engine.counters, self._held
         motions = None
@@ -226,7 +226,7 @@ class Running:
 
 @contextmanager
 def progress_bar(total: int, shown: bool) -> Iterator[Callable[[int], None]]:
-    """A bar on stderr that is advanced by the function it yields, or nothing."""
+    """A progress bar on stderr, or none; yields the function that advances it."""
     if not shown:
         yield lambda steps: None
         return

@@ -1,4 +1,4 @@
-"""Steps and runs, as every formulation has them."""
+"""Steps and runs, for all formulations."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ CHUNK_STEPS = 1000
 
 
 class Runs:
-    """What drives a simulation, of which the formulation has `_running`."""
+    """Methods that drive a simulation, by the `_running` of its formulation."""
 
     robot: Mechanism
     held: Held
     _running: Running
-    _asked_for: tuple[Any, ...]  # options, as they have to be alike for a state to be taken over
+    _asked_for: tuple[Any, ...]  # options that must be equal for a state to be restored
 
     @property
     def timestep(self) -> float:
@@ -89,7 +89,7 @@ class Runs:
         return read_only(self.held.controls)
 
     def is_like(self, other: object) -> bool:
-        """Whether another one is of the same robot, one Mechanism for both, and options."""
+        """Whether another simulation has the same Mechanism, one object, and equal options."""
         return (
             isinstance(other, type(self))
             and other.robot is self.robot
@@ -123,7 +123,7 @@ class Runs:
         ControllerError
             For a wrong shape or a value that is not finite.
         """
-        # As StepInfo(...) does, in half of its time.
+        # StepInfo(...) would take twice as long.
         return tuple.__new__(StepInfo, self._running.step(tau))
 
     def run(
@@ -195,8 +195,8 @@ class Runs:
         control = None if controller is None else resolve(self.robot, controller, self.timestep)
         size = CHUNK_STEPS if chunk_steps is None else count("chunk_steps", chunk_steps)
         every = count("every", every)
-        # Rows of one chunk follow those of another as if it were one.
+        # Rows of chunks continue each other as if there were one chunk.
         size = -(-size // every) * every
-        # Formulations are what inherits from this.
+        # All formulations inherit from this class.
         also = also if isinstance(also, Also) else Also(channels_of(self.robot, also))
         return self._running.stream(self, control, size, left, every, also)  # type: ignore[arg-type]

@@ -1,8 +1,8 @@
-"""Simulations in files: what one goes on from, exact to the last bit, for another process.
+"""Simulations in files: the data from which one continues, exact bit for bit.
 
-A file is an npz archive without pickles: State, Memory, Loads and counters, as
-`robosim.simulation.checkpoint` has them, and a header that says of which robot, with which options
-and by which robosim. Only a simulation that is alike in all of these can take it over.
+A file is an npz archive without pickles: State, Memory, Loads and counters, as in
+`robosim.simulation.checkpoint`. A header contains the robot, the options and the version of
+robosim. Only a simulation for which all these are equal can load the file.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ LAST, DROVE = "counters.last", "counters.drove"
 
 
 def save(engine: Engine, options: Mapping[str, Any], torques: Array, path: str | Path) -> None:
-    """Write what a simulation goes on from, after these torques (nv,); see `Simulation.save`."""
+    """Write the data from which a simulation continues, with its last torques (nv,)."""
     path = _checked(path)
     counters = engine.counters.copied(torques)
     arrays = dict(_arrays(engine))
@@ -65,9 +65,9 @@ def save(engine: Engine, options: Mapping[str, Any], torques: Array, path: str |
 
 
 def load(engine: Engine, options: Mapping[str, Any], trial: Engine, path: str | Path) -> None:
-    """Let an engine go to the state that a file holds; see `Simulation.load`.
+    """Load the state in a file into an engine; see `Simulation.load`.
 
-    A copy is tried first, so that a file that does not fit leaves everything as it is.
+    A copy is tried first, so that an invalid file leaves the engine unchanged.
     """
     path = _checked(path)
     header, arrays = _read(path)
@@ -79,7 +79,7 @@ def load(engine: Engine, options: Mapping[str, Any], trial: Engine, path: str | 
 def _take(
     engine: Engine, header: dict[str, Any], arrays: dict[str, NDArray[Any]], path: Path
 ) -> None:
-    """Let an engine go on from what was read."""
+    """Set an engine to the data that were read."""
     try:
         engine.be_at(str(header["solver"]), header.get("near"))
         for name, target in _arrays(engine):
@@ -97,7 +97,7 @@ def _take(
 
 
 def _arrays(engine: Engine) -> Iterator[tuple[str, NDArray[Any]]]:
-    """Everything that a step starts from, by names."""
+    """All arrays on which a step depends, by name."""
     parts = engine.parts
     for what in (parts.state, parts.memory.guesses, parts.memory.system, parts.loads):
         for name, value in zip(what._fields, what, strict=True):
@@ -106,7 +106,7 @@ def _arrays(engine: Engine) -> Iterator[tuple[str, NDArray[Any]]]:
 
 
 def _header(engine: Engine, options: Mapping[str, Any]) -> dict[str, Any]:
-    """What another simulation has to have in common with this one."""
+    """Properties that must be equal in a simulation that loads the file."""
     return {
         "format": FORMAT,
         "version": __version__,
@@ -129,7 +129,7 @@ def _digest(model: Any) -> str:
             for one in value:
                 add(one)
         elif isinstance(value, np.ndarray) and "chart_begin" in (value.dtype.names or ()):
-            # Without addresses, which differ from one process to another.
+            # Without addresses, which differ between processes.
             add(tuple(value[name] for name in value.dtype.names if name not in ADDRESSES))
         elif isinstance(value, np.ndarray):
             found.update(repr((value.dtype.descr, value.shape)).encode())
@@ -142,7 +142,7 @@ def _digest(model: Any) -> str:
 
 
 def _compare(path: Path, header: dict[str, Any], own: dict[str, Any]) -> None:
-    """Refuse a file of another version, robot or options, with what differs."""
+    """Refuse a file with another version, robot or options; the error names the difference."""
     if header.get("format") != FORMAT:
         raise StateError(f"{path}: not what Simulation.save writes")
     if header["version"] != own["version"]:

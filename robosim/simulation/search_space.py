@@ -1,7 +1,7 @@
-"""Poses around another one as numbers, for a search: a coordinate for each velocity of the tree.
+"""Configurations near another one as numbers for a search, one for each velocity of the tree.
 
-Translations and angles are counted from the pose in the middle, and free rotations by a rotation
-vector from there, in child axes.
+Translations and angles are relative to the configuration in the middle. Free rotations are rotation
+vectors relative to it, in child axes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from robosim.validation import Array
 
 
 class SearchSpace:
-    """Where the coordinates of a robot's tree are, and which are numbers.
+    """The coordinates of a robot's tree, and which of these are numbers.
 
     Parameters
     ----------
@@ -34,9 +34,9 @@ class SearchSpace:
     numbers : (nv,) of bool
         The coordinates that are numbers: not those of free rotations.
     angles : (nv,) of bool
-        Those that are free to be whole turns away: nothing else depends on them.
+        Angles that may be changed by whole turns, as nothing else depends on their turns.
     q_index : (nv,) of int
-        Where in q the numbers are.
+        Index in q of each number.
     places : mapping of str to int
         Index of the velocity of each number, by the number's name in q.
     """
@@ -58,7 +58,7 @@ class SearchSpace:
             self.angles[robot.v_offsets[j] + row] = free
         self.q_index = np.zeros(nv, dtype=np.int64)
         places = zip(robot.q_offsets, robot.v_offsets, robot.tree_joints, strict=False)
-        self._balls: list[tuple[int, int]] = []  # where quaternions begin in q, and rates in v
+        self._balls: list[tuple[int, int]] = []  # first indices in q and v
         for q, v, joint in places:
             numbers = joint.numbers
             self.lower[v : v + joint.nv] = joint.lower
@@ -84,14 +84,14 @@ class SearchSpace:
                 q[k : k + 4] = quaternions.from_rotation_vector(turn)
 
     def moved(self, q: Array, to: Array, which: NDArray[np.bool_]) -> Array:
-        """q with some of its numbers moved to others (nv,)."""
+        """q with some of its numbers replaced (nv,)."""
         which = which & self.numbers
         out = q.copy()
         out[self.q_index[which]] = to[which]
         return out
 
     def at(self, middle: Array, z: Array) -> Array:
-        """The pose (nq,) at z (nv,) around the one in the middle."""
+        """The configuration (nq,) at z (nv,) around the one in the middle."""
         q = middle.copy()
         q[self.q_index[self.numbers]] += z[self.numbers]
         for k, v in self._balls:
@@ -100,7 +100,7 @@ class SearchSpace:
         return q
 
     def away(self, q0: Array, q1: Array) -> Array:
-        """Coordinates (nv,) of the pose q1 around q0, where quaternions turn by half at most."""
+        """Coordinates (nv,) of q1 around q0; quaternions rotate by half a turn at most."""
         out = self.present(q1) - self.present(q0)
         for k, v in self._balls:
             turn = quaternions.multiply(quaternions.conjugate(q0[k : k + 4]), q1[k : k + 4])
@@ -108,7 +108,7 @@ class SearchSpace:
         return out
 
     def by_z(self, rows: Array, z: Array) -> Array:
-        """Derivatives (n, nv) by z, of what has these by the velocities; in the same memory."""
+        """Derivatives (n, nv) by z, from those by velocities, in place."""
         for _, v in self._balls:
             rows[:, v : v + 3] = rows[:, v : v + 3] @ rate_of_turn(z[v : v + 3])
         return rows
@@ -116,7 +116,7 @@ class SearchSpace:
     def bounds(self, middle: Array, lower: Array, upper: Array) -> tuple[Array, Array]:
         """Bounds of z (nv,), (nv,) for bounds of the coordinates; the middle lies within.
 
-        An interior is left even where a limit leaves next to none.
+        The interior is never empty, even if limits are nearly equal.
         """
         present = self.present(middle)
         low = np.where(self.numbers, lower - present, -np.inf)
@@ -126,12 +126,12 @@ class SearchSpace:
     def unwind(
         self, start: Array, z: Array, to: Array, bounds: tuple[Array, Array], which: Array
     ) -> None:
-        """Turn some angles by whole turns, in z, to where they are nearest to others.
+        """Change angles in z by whole turns, to be as near as possible to others.
 
         Parameters
         ----------
         start, to : (nv,)
-            Coordinates that z counts from, and those to come near to.
+            Coordinates at zero z, and those to approach.
         z : (nv,)
         bounds : (nv,), (nv,)
             Lower and upper, of the coordinates.
@@ -150,9 +150,9 @@ class SearchSpace:
 
 
 def whole_turns(joint: Joint) -> tuple[bool, ...]:
-    """Whether each of a joint's nv coordinates leads to the same pose 2 pi farther.
+    """Whether each of a joint's nv coordinates gives the same pose after 2 pi.
 
-    Angles of hinges do so. That of a screw moves on, and so do those of a rotation vector.
+    Angles of hinges do. Coordinates of screws and of rotation vectors do not.
     """
     if joint.own_chart is None:
         return tuple(unit == "rad" for unit in joint.units)
@@ -167,7 +167,7 @@ def whole_turns(joint: Joint) -> tuple[bool, ...]:
 
 
 def rate_of_turn(turn: Array) -> Array:
-    """(3, 3): angular velocity in child axes by the rate of a rotation vector (3,)."""
+    """(3, 3): maps the rate of a rotation vector (3,) to angular velocity in child axes."""
     angle = float(np.linalg.norm(turn))
     x = cross_matrix(turn)
     if angle < 1e-4:
@@ -177,12 +177,12 @@ def rate_of_turn(turn: Array) -> Array:
 
 
 def rate_of_rotation_vector(turn: Array) -> Array:
-    """(3, 3): rate of a rotation vector (3,), at most pi long, by the angular velocity.
+    """(3, 3): maps angular velocity to the rate of a rotation vector (3,), at most pi long.
 
     The inverse of `rate_of_turn`.
     """
     angle = float(np.linalg.norm(turn))
     x = cross_matrix(turn)
-    # Below, 1 / angle^2 and what is taken away from it lose as many digits as the series.
+    # For smaller angles, the difference of 1 / angle^2 loses as many digits as the series.
     factor = 1 / 12 if angle < 1e-3 else 1 / angle**2 - 0.5 / (angle * np.tan(0.5 * angle))
     return np.asarray(np.eye(3) + 0.5 * x + factor * x @ x)

@@ -1,4 +1,4 @@
-"""What sensors read of a simulation, at its knot."""
+"""Readings of sensors at the knot of a simulation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from robosim.validation import Array
 
 
 class Readable(Protocol):
-    """What sensors ask a `Simulation` for."""
+    """The interface of a simulation that sensors read."""
 
     @property
     def robot(self) -> Mechanism: ...
@@ -46,10 +46,10 @@ def read(sim: Readable, sensor: Sensor) -> float | Array:
 
 
 def read_all(sim: Readable, sensor: Sensor) -> Array:
-    """The readings of a sensor in n states, (n,), (n, 3) or (n, 4); of one, without the n.
+    """The readings of a sensor in n states, (n,), (n, 3) or (n, 4); for one state, without n.
 
-    Of n states all arrays of `sim` have n as their first axis. Kinds of `BY_STATE` are read of
-    one state at a time. What is the same in all states can come without the n, too.
+    For n states, all arrays of `sim` have n as their first axis. Kinds in `BY_STATE` are read for
+    one state at a time. Values that are equal for all states may also have no such axis.
     """
     value = np.asarray(READERS[sensor.kind](sim, sensor), dtype=float)
     if sensor.cutoff > 0 and "quat" not in sensor.kind:
@@ -114,7 +114,7 @@ def _twist(sim: Readable, place: Place) -> tuple[Array, Array]:
 
 
 def _accelerations(sim: Readable, place: Place) -> tuple[Array, Array]:
-    """Acceleration of a place against free fall, and angular one of its body, world axes."""
+    """Acceleration of a place relative to free fall, and angular one of its body, world axes."""
     if place.body is None:
         return -sim.gravity, np.zeros(3)
     index = sim.robot.body_index(place.body)
@@ -147,7 +147,7 @@ def _axis(k: int) -> Callable[[Readable, Sensor], Array]:
 
 
 def _velocity(sim: Readable, sensor: Sensor) -> Array:
-    """As it is seen by someone who moves and turns with the reference."""
+    """Velocity relative to the reference, which moves and rotates."""
     v, _ = _twist(sim, sensor.place)
     v_r, omega_r = _twist(sim, sensor.reference)
     away = _pose(sim, sensor.place)[0] - _pose(sim, sensor.reference)[0]
@@ -173,13 +173,13 @@ def _subtree(sim: Readable, sensor: Sensor) -> tuple[float, Array, Array, Array]
 
 
 def _touch(sim: Readable, sensor: Sensor) -> float:
-    """Sum of the normal forces on a body that go through the zone [N], of the last interval."""
+    """Sum of the normal forces on a body through the zone [N], over the last interval."""
     p, q = _pose(sim, sensor.place)
     R = rotation_matrix(q)
     total = 0.0
     for contact in sim.contacts():
         if sensor.place.body in (contact.body, contact.other) and sensor.zone is not None:
-            # Into the body that feels it.
+            # Into the body with the sensor.
             inward = contact.normal if contact.body == sensor.place.body else -contact.normal
             if sensor.zone.meets(R.T @ (contact.position - p), R.T @ inward):
                 total += float(contact.force @ contact.normal)
@@ -187,9 +187,10 @@ def _touch(sim: Readable, sensor: Sensor) -> float:
 
 
 def _reaction(sim: Readable, sensor: Sensor) -> tuple[Array, Array]:
-    """Force on a subtree through the joint that carries it, torque about the place; in its axes.
+    """Force on a subtree through its joint, and torque about the place; in the place's axes.
 
-    What the accelerations of its bodies take, less what contacts, wrenches and loops give.
+    The force is the one that accelerates the subtree's bodies, minus those of contacts, wrenches
+    and loops.
     """
     at, _ = _pose(sim, sensor.place)
     below = [sim.robot.body_index(name) for name in sensor.bodies]
@@ -222,13 +223,13 @@ def _reaction(sim: Readable, sensor: Sensor) -> tuple[Array, Array]:
     return axes @ force, axes @ torque
 
 
-# What needs lists of contacts and wrenches, or torques of the last step.
+# Kinds that need lists of contacts and wrenches, or torques of the last step.
 BY_STATE = ("touch", "force", "torque", "jointactuatorfrc", "actuatorfrc")
-# What is found with masses, which robots that differ in numbers do not share.
+# Kinds that depend on masses, which may differ among the robots of a batch.
 OF_MASSES = ("subtreecom", "subtreelinvel", "subtreeangmom")
 ACCELERATIONS = ("accelerometer", "framelinacc", "frameangacc")
 
-# For each of the kinds of `robosim.description.sensor`.
+# The functions for all kinds of `robosim.description.sensor`.
 READERS: dict[str, Callable[[Readable, Sensor], ArrayLike]] = {
     **dict.fromkeys(("jointpos", "tendonpos", "actuatorpos"), _coordinates),
     **dict.fromkeys(("jointvel", "tendonvel", "actuatorvel"), _rates),

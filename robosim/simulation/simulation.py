@@ -155,7 +155,7 @@ class Simulation(Knot, Frames, Runs):
                 f"make more than six equations, not {solver!r}"
             )
         self.robot = robot
-        # What another one has to share for this one to go on from its state.
+        # Options that another simulation must share so that its state can be restored here.
         rest = [value for value in options if value is not options.gravity]
         self._asked_for = solver, facets, velocity_limits, options.gravity.tobytes(), *rest
         used = solver or ("articulated" if suits else "ldu")
@@ -165,7 +165,7 @@ class Simulation(Knot, Frames, Runs):
         self.set_state()
 
     def _own(self, engine: Engine, held: Held) -> None:
-        """Make what belongs to this simulation alone."""
+        """Make the objects that belong to this simulation alone."""
         self.engine, self.held = engine, held
         self._motions = Motions(self.robot, self.timestep)
         self._running = Running(engine, held, self._motions)
@@ -207,7 +207,7 @@ class Simulation(Knot, Frames, Runs):
         return other
 
     def with_robot(self, robot: Mechanism) -> Simulation:
-        """A simulation of a robot that differs in numbers alone, at home, with the same options."""
+        """A simulation of a robot that differs in numbers only, at home, with the same options."""
         other = object.__new__(Simulation)
         other.__dict__.update(self.__dict__)
         other.robot = robot
@@ -217,7 +217,7 @@ class Simulation(Knot, Frames, Runs):
         return other
 
     def change(self, robot: Mechanism, model: Model) -> None:
-        """Be a simulation of a robot that differs in numbers alone, from the present q and v on."""
+        """Change to a robot that differs in numbers only, at the present q and v."""
         q, v, time = self.q, self.v, self.time
         self.engine.change(robot, model)
         self.robot, self._dynamics = robot, None
@@ -290,7 +290,7 @@ class Simulation(Knot, Frames, Runs):
         self.held.release_servos()
 
     def check_alike(self, other: object) -> None:
-        """Refuse a simulation whose state this one cannot take over; see `restore`."""
+        """Refuse a simulation whose state cannot be restored here; see `restore`."""
         if not self.is_like(other):
             raise StateError(
                 "a simulation can go to the state of a Simulation of the same robot (one Mechanism "
@@ -304,7 +304,7 @@ class Simulation(Knot, Frames, Runs):
 
     @property
     def options(self) -> dict[str, Any]:
-        """Keyword arguments of `Simulation`, without the robot, that make one like this."""
+        """Keyword arguments of `Simulation`, without the robot, for an equal simulation."""
         solver, facets, velocity_limits, *_ = self._asked_for
         given = self.engine.parts.options
         names = "tolerance", "contact_speed", "max_iterations", "max_substeps", "order"

@@ -37,7 +37,7 @@ def carried_inertia(robot: Mechanism, q: Array) -> Array:
     kinematics = Kinematics(robot, q)
     carried = np.diag(kinematics.mass_matrix()).copy()
     index = {body.name: b for b, body in enumerate(robot.bodies)}
-    below = np.eye(len(index), dtype=bool)  # row b: the bodies that hang on body b, and itself
+    below = np.eye(len(index), dtype=bool)  # row b: the bodies below body b, and b itself
     for b in range(len(index) - 1, -1, -1):
         parent = robot.tree_joints[b].parent
         if parent is not None:
@@ -50,7 +50,7 @@ def carried_inertia(robot: Mechanism, q: Array) -> Array:
     masses = np.array([body.mass for body in robot.bodies])
     bases = floating_bases(robot.tree_joints)
     for base in dict.fromkeys(bases.values()):
-        # Of several robots each stands on its own feet.
+        # Of several robots, each has its own feet.
         own = np.array([bases.get(body.name) == base for body in robot.bodies])
         if (feet & own).any():
             _carry(robot, kinematics, own, feet & own, below, masses, carried)
@@ -66,7 +66,7 @@ def _carry(
     masses: Array,
     carried: Array,
 ) -> None:
-    """Raise the inertia of joints above feet to their share of the bodies not below them.
+    """Raise the inertia of joints above feet to their share of the bodies that are not below.
 
     ``own`` and ``feet`` (nb,) mark the bodies of one robot; ``carried`` (nv,) is changed.
     """
@@ -75,7 +75,7 @@ def _carry(
         share = np.count_nonzero(feet & below[b]) / np.count_nonzero(feet)
         rest = np.flatnonzero(own & ~below[b])
         for v in range(robot.v_offsets[b], robot.v_offsets[b + 1]):
-            # As if all the rest turned with the child about the joint, which stands still.
+            # As if all other bodies rotated with the child about the joint.
             turn = J[b, 3:, v]
             moves = J[b, :3, v] + np.cross(turn, kinematics.x[rest] - kinematics.x[b])
             whole = masses[rest] @ np.sum(moves**2, axis=1)

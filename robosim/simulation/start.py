@@ -1,4 +1,4 @@
-"""Where a simulation starts: states are checked, placed, and projected onto all constraints."""
+"""Starts of a simulation: states are checked, set, and projected onto all constraints."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ from robosim.simulation.loads import Held
 from robosim.simulation.motions import Motions, goal_of
 from robosim.validation import Array, finite
 
-CLOSED = 1e-9  # what may be left of constraints [m, or sine of half an angle]
+CLOSED = 1e-9  # tolerance of constraints [m, or sine of half an angle]
 MOST_ITERATIONS = 200
 MOST_TOLD = 6
 
 
 class Wanted(NamedTuple):
-    """What a start is to be, beside near some coordinates.
+    """Requirements of a start, in addition to the coordinates near which it is.
 
     Attributes
     ----------
     tree_v : (nv,)
     time : float [s]
-    held : (velocities,) 1 for coordinates that are given, 0 for the others
-    goal : (velocities,), where those are
+    held : (velocities,) 1 for coordinates that are fixed, 0 for the others
+    goal : (velocities,), their values
     signs : (nv,), as in `Closing`
     """
 
@@ -55,7 +55,7 @@ class Wanted(NamedTuple):
 
 
 class Start:
-    """Puts a simulation's mechanism somewhere.
+    """Sets the state of a simulation's mechanism.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class Start:
     def __init__(self, engine: Engine, held: Held, motions: Motions) -> None:
         self._engine, self._held, self._motions = engine, held, motions
         robot, options = engine.robot, engine.parts.options
-        self._arc = options.dt if options.order == 2 else 0.0  # that velocities are read along
+        self._arc = options.dt if options.order == 2 else 0.0  # [s], duration of arcs of velocities
         self._constrained = bool(robot.loop_joints or robot.couplings or motions.driven)
 
     def at_coordinates(
@@ -84,8 +84,8 @@ class Start:
         at_home = q is None
         q = checked_pose(robot, "q", home if q is None else q)
         for start, joint in zip(robot.q_offsets, robot.tree_joints, strict=False):
-            # A home may be where coordinates move alike: it is where others are set from. A step
-            # from there is refused.
+            # A home may have singular coordinates, as other configurations are set from there. A
+            # step from there is refused.
             if joint.own_chart is not None and not at_home:
                 check_on_chart(joint.own_chart, q[start : start + joint.nq], joint.name)
         v = checked("v", np.zeros(robot.nv) if v is None else v, robot.v_names)
@@ -96,7 +96,7 @@ class Start:
             robot.joint_index(name)
         asked_signs = checked_signs(robot, signs or {})
         if not (self._constrained or robot.springs or signs):
-            self.place(q, v, float(time))  # which nothing can refuse
+            self.place(q, v, float(time))  # never refused
             return
         with restored_if_refused(self._engine.parts, self._engine.counters):
             self._follow_motions(q, v, float(time))
@@ -137,7 +137,7 @@ class Start:
             self._project((), float(time), np.zeros(robot.nv), from_tree=False)
 
     def _check_springs(self) -> None:
-        """Refuse springs between points that coincide: there is no direction to pull in."""
+        """Refuse springs whose end points coincide, as these have no direction."""
         robot, state = self._engine.robot, self._engine.parts.state
         rotations = quaternions.rotation_matrix(state.bodies["q"])
         for spring in robot.springs:
@@ -154,7 +154,7 @@ class Start:
                 )
 
     def _follow_motions(self, q: Array, v: Array, time: float) -> None:
-        """Put coordinates and velocities of the tree's driven joints where their motions are."""
+        """Set coordinates and velocities of the tree's driven joints to those of their motions."""
         motion = self._motions.at(time, 0, 1)[0]
         for element, place in zip(self._motions.driven, self._motions.places, strict=True):
             rates = slice(*self._rates_of(element))
@@ -165,7 +165,7 @@ class Start:
                 v[rates] = speeds[: element.nv]
 
     def place(self, q: Array, v: Array, time: float) -> None:
-        """Bodies where the tree's coordinates lead."""
+        """Set the bodies to the poses of the tree's coordinates."""
         engine, robot = self._engine, self._engine.robot
         engine.start_anew(time)
         model, state, memory, loads, work, _ = engine.parts
@@ -183,9 +183,10 @@ class Start:
     def fixed(
         self, time: float, hold: Sequence[str] = ()
     ) -> tuple[NDArray[np.int64], Array, Array]:
-        """Which coordinates motions and `hold` fix at a start, where, and how fast they are there.
+        """Coordinates that motions and `hold` fix at a start, with their values and rates.
 
-        (velocities,) each: 1 or 0, coordinates, those of a free rotation as its vector, and rates.
+        Each result is (velocities,): 1 or 0, coordinates, with rotation vectors for free rotations,
+        and rates.
         """
         model, state = self._engine.parts.model, self._engine.parts.state
         robot, motion = self._engine.robot, self._motions.at(time, 0, 1)[0]
@@ -203,7 +204,7 @@ class Start:
         return held, goal, rate
 
     def _project(self, hold: Sequence[str], time: float, signs: Array, *, from_tree: bool) -> None:
-        """Satisfy all constraints from where the bodies are, or else from near the tree's q."""
+        """Satisfy all constraints from the bodies' poses, or else from near the tree's q."""
         model, state, memory, loads, work, _ = self._engine.parts
         robot = self._engine.robot
         tree_v, asked = state.v[: robot.nv].copy(), state.q[: robot.nq].copy()
@@ -215,12 +216,13 @@ class Start:
         for other in self._other_starts(held) if from_tree else ():
             if left < CLOSED:
                 break
-            # Straight links, for one, have no direction in which to begin to close.
+            # Straight links, for example, have no direction in which loops begin to close.
             self.place(other, tree_v, time)
             left = self._close(held, goal)
         if not left < CLOSED or self._beyond(wanted):
             self._close_within(wanted, asked, left)
-        # What constraints yield, as some may be redundant, leaves a little of a first projection.
+        # Constraints are relaxed, as some may be redundant, so a first projection leaves a small
+        # error.
         for _ in range(2):
             parts = model, state, memory, loads, work
             if start_projected(*parts, held, rate, self._arc) != CONVERGED:
@@ -229,7 +231,7 @@ class Start:
         self._check_springs()
 
     def _rates_of(self, element: Joint | Tendon) -> tuple[int, int]:
-        """Where the velocities of a joint or a tendon begin and end."""
+        """First and last index of the velocities of a joint or tendon."""
         robot = self._engine.robot
         if isinstance(element, Joint):
             j = robot.joint_index(element.name)
@@ -239,14 +241,14 @@ class Start:
         return k, k + 1
 
     def _close(self, held: NDArray[np.int64], goal: Array) -> float:
-        """Move the bodies onto all constraints; what is left [m, or sine of half an angle]."""
+        """Move the bodies onto all constraints; returns the residual [m, or sine of half angle]."""
         model, state, memory, _, work, _ = self._engine.parts
         return float(close_loops(model, state, memory.system, work, held, goal, MOST_ITERATIONS))
 
     def _close_within(self, wanted: Wanted, asked: Array, left: float) -> None:
-        """Satisfy all constraints within all limits, where the nearest pose does not.
+        """Satisfy all constraints within all limits, if the nearest configuration does not.
 
-        That pose is where the bodies are, with so much `left` of the constraints.
+        The bodies are at that configuration, with the residual `left` of constraints.
         """
         robot, state = self._engine.robot, self._engine.parts.state
         beyond = self._beyond(wanted) if left < CLOSED else []
@@ -275,14 +277,14 @@ class Start:
         )
 
     def _constraints(self) -> list[str]:
-        """Names of what is to be satisfied beside the joints of the tree."""
+        """Names of the constraints in addition to the joints of the tree."""
         robot = self._engine.robot
         names = [one.name for one in robot.loop_joints]
         names += [coupling.name for coupling in robot.couplings]
         return (names + [one.name for one in driven_elements(robot)])[:MOST_TOLD]
 
     def _unclosed(self, left: float) -> StateError:
-        """What to say of constraints that cannot be satisfied, wherever limits are."""
+        """The error for constraints that cannot be satisfied, regardless of limits."""
         model, state, _, _, work, _ = self._engine.parts
         robot = self._engine.robot
         violations = np.zeros(len(model.joints))
@@ -299,16 +301,16 @@ class Start:
         )
 
     def _beyond(self, wanted: Wanted) -> list[Beyond]:
-        """Limits and signs that are not kept, but for those of coordinates that are held."""
+        """Violated limits and signs, except for coordinates that are held."""
         robot, parts = self._engine.robot, self._engine.parts
         found = beyond_limits(robot, parts)
         beyond = [one for one in found if not all(wanted.held[v] for v in one.rates)]
         return beyond + wrong_signs(robot, parts.state.q, wanted.signs)
 
     def _reach(self, found: Closed, closing: Closing, wanted: Wanted) -> bool:
-        """Satisfy all constraints exactly from where a search has ended; whether limits allow it.
+        """Satisfy all constraints exactly from the result of a search; returns whether limits hold.
 
-        What stands at a limit is held there, if the loops close so.
+        Coordinates at a limit are fixed there, if loops can be closed so.
         """
         bound = found.at_lower | found.at_upper
         for stuck in (bound, np.zeros_like(bound)):
@@ -322,13 +324,13 @@ class Start:
         return False
 
     def _check_rates(self, motion: Array) -> None:
-        """Refuse motions and couplings that contradict each other in their rates."""
+        """Refuse motions and couplings with contradictory rates."""
         robot, parts = self._engine.robot, self._engine.parts
         model, v = parts.model, parts.state.v
         off = [
             f"the motion of '{element.name}' ({rate:.6g} asked for, {now:.6g} left)"
             for element, place in zip(self._motions.driven, self._motions.places, strict=True)
-            # Lengths that are held curve away from their rates, by an amount of order dt.
+            # Fixed lengths deviate from their rates by an amount of order dt.
             if isinstance(element, Joint)
             for rate, now in zip(motion[place, 1], v[slice(*self._rates_of(element))], strict=False)
             if abs(now - rate) > 1e-3 * max(1.0, abs(rate))
@@ -344,7 +346,7 @@ class Start:
             )
 
     def _other_starts(self, held: NDArray[np.int64]) -> Iterator[Array]:
-        """Coordinates of the tree, ever farther from the present ones; always the same."""
+        """Coordinates of the tree at increasing distances from the present ones; deterministic."""
         rng = np.random.default_rng(0)
         robot = self._engine.robot
         q = self._engine.parts.state.q[: robot.nq].copy()
@@ -358,7 +360,7 @@ class Start:
 
 
 def wrong_signs(robot: Mechanism, q: Array, signs: Array) -> list[Beyond]:
-    """Coordinates that are not on the side of zero that `signs` (nv,) say."""
+    """Coordinates with the wrong signs, by `signs` (nv,)."""
     low, high = sides(robot, signs)
     found = []
     for name, (j, row) in coordinate_places(robot).items():
@@ -373,7 +375,7 @@ def wrong_signs(robot: Mechanism, q: Array, signs: Array) -> list[Beyond]:
 
 
 def checked_signs(robot: Mechanism, signs: Mapping[str, float]) -> Array:
-    """-1, 0 or 1 for each velocity (nv,), of the signs of coordinates by their names."""
+    """-1, 0 or 1 for each velocity (nv,), from the signs of named coordinates."""
     out = np.zeros(robot.nv)
     places = coordinate_places(robot)
     for name, sign in signs.items():

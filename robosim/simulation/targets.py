@@ -1,7 +1,7 @@
-"""Targets of an inverse kinematics: frames, the centre of mass, postures.
+"""Targets of inverse kinematics: frames, the centre of mass, postures.
 
-Each target becomes a `Task`: errors [m or rad] with their derivatives by the velocities of the
-tree. A search makes these errors zero, or as small as possible.
+Each target has a `Task`: errors [m or rad] with their derivatives by the velocities of the tree. A
+search minimizes these errors.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Task(NamedTuple):
         Which errors are in metres; all others are in radians, or without unit along splines.
     tolerance : float [m and rad]
     counts : (nv,) of bool
-        The coordinates whose values count themselves, whole turns included.
+        Coordinates whose whole turns matter.
     """
 
     name: str
@@ -120,7 +120,7 @@ class FrameTarget(Frozen):
         self._set(tolerance=_tolerance(self.tolerance, whose))
 
     def task(self, of: Moving) -> Task:
-        """The errors of a robot: of the position along world axes, then about the frame's axes.
+        """The errors for a robot: of the position along world axes, then about the frame's axes.
 
         Raises
         ------
@@ -184,7 +184,7 @@ class CenterOfMassTarget(Frozen):
         )
 
     def task(self, of: Moving) -> Task:
-        """The errors of a robot, along the world's axes.
+        """The errors for a robot, along the world's axes.
 
         Raises
         ------
@@ -240,7 +240,7 @@ class PostureTarget(Frozen):
             self._set(q=values)
 
     def task(self, of: Moving) -> Task:
-        """The errors of a robot, as `Dynamics.difference` has them.
+        """The errors for a robot, as returned by `Dynamics.difference`.
 
         Raises
         ------
@@ -279,7 +279,7 @@ Target = FrameTarget | CenterOfMassTarget | PostureTarget
 
 
 def _named(robot: Mechanism, coordinates: Mapping[str, float]) -> tuple[Array, NDArray[np.bool_]]:
-    """A pose (nq,) with some coordinates, and which velocities (nv,) are theirs."""
+    """A configuration (nq,) with some given coordinates, and which velocities (nv,) these have."""
     goal, named, space = robot.neutral(), np.zeros(robot.nv, dtype=bool), SearchSpace(robot)
     for name, value in coordinates.items():
         if name not in space.places:
@@ -303,7 +303,7 @@ def _numbers(value: ArrayLike, shape: tuple[int, ...], what: str) -> Array:
 
 
 def _quaternion(value: ArrayLike, what: str) -> Array:
-    """A unit quaternion (4,) of what is one, or of a rotation matrix (3, 3)."""
+    """A unit quaternion (4,) from one, or from a rotation matrix (3, 3)."""
     R = finite(value, (3, 3))
     if R is not None:
         if np.abs(R @ R.T - np.eye(3)).max() > 1e-6 or np.linalg.det(R) < 0:
@@ -318,7 +318,7 @@ def _quaternion(value: ArrayLike, what: str) -> Array:
 
 
 def _weights(value: ArrayLike, n: int, what: str) -> Array:
-    """(n,), of one for all or of one for each."""
+    """Weights (n,), from one for all or one for each."""
     array = finite(value, ())
     array = finite(value, (n,)) if array is None else np.full(n, array)
     if array is None or np.any(array < 0) or not np.any(array > 0):

@@ -1,10 +1,10 @@
-"""From the controls of actuators to joint torques.
+"""From controls of actuators to joint torques.
 
-Controllers here answer with joint torques (nu,). Where the model file has motors, servos and
-muscles with controls of their own, `torques` turns those into such torques: each actuator gets gear
-times force (see `robosim.description.actuator`), a tendon's through its moment arms, and the sum of
-all at a coordinate is kept within the mechanism's `effort_ranges`. `Drive` is a controller that
-keeps activations from step to step.
+Controllers in robosim return joint torques (nu,). If the model file has motors, servos and muscles
+with their own controls, `torques` converts these to joint torques. Each actuator contributes gear
+times force (see `robosim.description.actuator`), a tendon's by its moment arms. The sum at a
+coordinate is clipped to the mechanism's `effort_ranges`. `Drive` is a controller that keeps
+activations from step to step.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class Drive:
         self.activations = _shaped("activations", given, n).copy()
 
     def __call__(self, sim: Formulation) -> Array:
-        """As `torques`; activations move on by a timestep."""
+        """As `torques`; activations advance by a time step."""
         actuators = self._transmission.robot.actuators
         controls = _shaped("controls", self._policy(sim), len(actuators))
         acting, after = self.activations.copy(), self.activations.copy()
@@ -115,7 +115,7 @@ class Drive:
 
 
 class Transmission:
-    """Lengths, rates and moment arms of a robot's actuators, from one state to the next.
+    """Lengths, rates and moment arms of a robot's actuators, at one state after another.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ class Transmission:
             if tendon.name in pulling
         )
         if pulling or pushing:
-            # Here, so that numba is imported only where it is needed.
+            # Imported here, so that numba is imported only when needed.
             from robosim.simulation.kinematics import Kinematics
 
             self._kinematics = Kinematics(robot)
@@ -173,7 +173,7 @@ class Transmission:
         return generalized if self._beyond else np.asarray(generalized[robot.actuated])
 
     def move_to(self, q: Array, v: Array) -> None:
-        """Go to a state q (nq,), v (nv,)."""
+        """Set the state q (nq,), v (nv,)."""
         self._q, self._v = q, v
         if self._kinematics is not None:
             self._kinematics.move_to(q)
@@ -181,7 +181,7 @@ class Transmission:
             self._arms = self._kinematics.tendon_jacobian()
 
     def of(self, actuator: Actuator) -> tuple[float, float, Array]:
-        """Length, its rate, and its derivatives (nv,) by the joint velocities."""
+        """Length of an actuator, its rate, and its derivatives (nv,) by joint velocities."""
         length, arms = 0.0, np.zeros(self.robot.nv)
         for name, gear in actuator.gears.items():
             if name in self._places:
@@ -197,7 +197,7 @@ class Transmission:
         return length, float(arms @ self._v), arms
 
     def _push(self, place: Place, wrench: Array) -> Array:
-        """Generalized forces (nv,) of a wrench (6,) at a place, in its axes."""
+        """Generalized forces (nv,) of a wrench (6,) at a place, in the place's axes."""
         if place.body is None or self._kinematics is None:
             return np.zeros(self.robot.nv)
         body = self.robot.body_index(place.body)

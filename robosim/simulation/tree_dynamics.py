@@ -23,10 +23,10 @@ Wrenches = Mapping[str, ArrayLike]
 
 
 class TreeDynamics(Places):
-    """Inverse and forward dynamics of a robot's tree; see `Dynamics`, which has all of this too.
+    """Inverse and forward dynamics of a robot's tree; see `Dynamics`, which inherits all of this.
 
-    Functions whose answers hold for a tree alone refuse a robot whose coordinates depend on each
-    other or on time, unless `tree`. Terms of its equations are the same for every robot.
+    Functions that are valid for a tree only refuse a robot with constraints among coordinates or
+    motions, unless `tree`. Terms of the tree's equations are available for every robot.
     """
 
     def __init__(
@@ -58,11 +58,11 @@ class TreeDynamics(Places):
         ----------
         q, v, a : (nq,), (nv,), (nv,), or rows of them
         wrenches : mapping of names to (6,) or (n, 6)
-            What pushes from outside: force [N], then moment [N m], world axes. By the name of a
+            External wrenches: force [N], then moment [N m], world axes. By the name of a
             body, the force acts at its centre of mass. By the name of another frame, links that
             were merged included, at the frame's origin; as in `Simulation.apply_wrench`.
         passive : bool
-            Whether springs, dampers and potentials act; if so, tau is what is needed beside them.
+            Whether springs, dampers and potentials act; if so, tau is required in addition to them.
         """
         self._need_tree()
         return self._newton_euler(q, v, a, wrenches, passive)
@@ -97,12 +97,12 @@ class TreeDynamics(Places):
         ----------
         q, v, tau : (nq,), (nv,), (nv,), or rows of them
         wrenches, passive
-            As of `inverse_dynamics`, of which this is the inverse.
+            As for `inverse_dynamics`, of which this is the inverse.
 
         Raises
         ------
         ModelError
-            If a joint moves nothing that has mass or inertia; names its coordinate.
+            If a joint moves no mass and no inertia; names its coordinate.
         """
         self._need_tree()
         if self._lengths.inert:
@@ -132,31 +132,31 @@ class TreeDynamics(Places):
         *,
         passive: bool = True,
     ) -> tuple[Array, Array, Array]:
-        """Accelerations where forces are known, and forces where accelerations are [Sueda, Alg. 9].
+        """Accelerations for given forces, and forces for given accelerations [Sueda, Alg. 9].
 
         Parameters
         ----------
         q, v, tau : (nq,), (nv,), (nv,), or rows of them
-            tau of joints whose accelerations are given does not count.
+            tau of joints with given accelerations is ignored.
         accelerations : mapping of names of joints to a number, (m,) or (n, m)
-            Of all m velocities of a joint.
+            Accelerations of all m velocities of a joint.
         wrenches, passive
-            As of `inverse_dynamics`.
+            As for `inverse_dynamics`.
 
         Returns
         -------
         a : (nv,)
-        tau : (nv,), as given, and what the other joints need
+        tau : (nv,), the given forces, and those of joints with given accelerations
         crossing : (nb, 6) [N, N m]
-            What acts on each body and all beyond it across its joint, world axes: force, moment
-            about the joint's point on the body. From the joint with its motors and springs, and
-            from tendons and `PointSpring` that cross it.
+            Wrench on each body and all bodies below it through its joint, world axes: force, moment
+            about the joint's point on the body. Forces of the joint with its motors and springs are
+            included, and those of tendons and `PointSpring` that cross it.
 
         Raises
         ------
         ModelError
-            If there is no such joint in the tree; if a joint moves nothing that has mass or
-            inertia, and its acceleration is not given.
+            If there is no such joint in the tree, or if a joint without a given acceleration moves
+            no mass and no inertia.
         """
         self._need_tree()
         on, nv = self._on, self.robot.nv
@@ -220,7 +220,7 @@ class TreeDynamics(Places):
         Raises
         ------
         ModelError
-            If a joint moves nothing that has mass or inertia; names its coordinate.
+            If a joint moves no mass and no inertia; names its coordinate.
         """
         if self._lengths.inert:
             return self._solve_dense(q, self._on.checked("x", x, self._a))
@@ -242,18 +242,18 @@ class TreeDynamics(Places):
         return self._newton_euler(q, v, self._still)
 
     def gravity(self, q: ArrayLike) -> Array:
-        """Generalized forces (nv,) that hold the robot at rest against its weight alone."""
+        """Generalized forces (nv,) that balance the robot's weight at rest."""
         self._need_tree()
         return self._inverse(1.0, q, self._still, self._still)
 
     def transposed(self, q: ArrayLike, wrenches: Wrenches) -> Array:
-        """Generalized forces (nv,) of wrenches from outside, J^T y.
+        """Generalized forces (nv,) of external wrenches, J^T y.
 
         Parameters
         ----------
         q : (nq,) or (n, nq)
         wrenches : mapping of names to (6,) or (n, 6)
-            As of `inverse_dynamics`.
+            As for `inverse_dynamics`.
         """
         return -self._inverse(0.0, q, self._still, self._still, wrenches)
 
@@ -266,7 +266,7 @@ class TreeDynamics(Places):
         wrenches: Wrenches | None = None,
         passive: bool = False,
     ) -> Array:
-        """By the recursions alone, with gravity times `weight`."""
+        """Inverse dynamics by the recursions alone, with gravity times `weight`."""
         on, acts = self._on, 1 if passive else 0
         if wrenches is None:
             tau = on.single(entries.inverse_state, q, v, a, weight, acts)
@@ -281,7 +281,7 @@ class TreeDynamics(Places):
     ) -> tuple[Array, Array, Array]:
         """Derivatives of ``inverse_dynamics(q, v, a, passive=passive)`` by q, v and a.
 
-        Analytic, in O(nb) for each column [Singh2022].
+        The derivatives are analytic, in O(nb) for each column [Singh2022].
 
         Parameters
         ----------
@@ -296,8 +296,8 @@ class TreeDynamics(Places):
         Raises
         ------
         StateError
-            Where a tendon has no second derivatives: where it ends on what it bends around, or runs
-            at the middle of a sphere.
+            If a tendon has no second derivatives: if it ends on the surface of a sphere or cylinder
+            that it wraps around, or points at the middle of a sphere.
         """
         self._need_tree()
         given = (("q", q, self._q), ("v", v, self._v), ("a", a, self._a))
@@ -308,7 +308,7 @@ class TreeDynamics(Places):
     def _with_passive(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, slopes: tuple[Array, ...], passive: bool
     ) -> tuple[Array, Array, Array]:
-        """Slopes by q, v and a, with those of the inertia of tendons and of what is passive."""
+        """Derivatives by q, v and a, with those of the inertia of tendons and of passive forces."""
         by_q, by_v, by_a = slopes
         if passive and self._passive.acts:
             by_q = by_q + self._passive.slope(self._on.checked("q", q, self._q))
@@ -339,7 +339,7 @@ class TreeDynamics(Places):
         StateError
             As `inverse_dynamics_derivatives`.
         ModelError
-            If a joint moves nothing that has inertia.
+            If a joint moves no inertia.
         """
         self._need_tree()
         slopes = partial(self._forward_slopes, passive)
@@ -376,7 +376,8 @@ class TreeDynamics(Places):
     def energy(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Kinetic and potential energy [J], a number or (n,), as `Simulation.energy` has it.
 
-        Of bodies, rotors, springs and potentials; that of gravity is zero at the world's origin.
+        Energy of bodies, rotors, springs and potentials; that of gravity is zero at the world's
+        origin.
         """
         given = (("q", q, self._q), ("v", v, self._v))
         energy = self._on.call(entries.energy, given, ((1,),))[0][..., 0]

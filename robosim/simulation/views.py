@@ -1,4 +1,4 @@
-"""Read-only views of what a simulation works on."""
+"""Read-only views of the data of a simulation."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ class BodyState:
 
 
 class LastStep(NamedTuple):
-    """What the last step knows, as it has left it: read-only views, until the next one is taken.
+    """Results of the last step: read-only views, valid until the next step.
 
-    Records are those of `robosim.compiled.records`, in the order of the model. A step that was
-    divided or combined of several leaves that of the last interval.
+    Records are those of `robosim.compiled.records`, in the order of the model. After a step with
+    substeps, or of order four, they are those of the last interval.
 
     Attributes
     ----------
@@ -51,8 +51,8 @@ class LastStep(NamedTuple):
         Length of the last interval.
     velocities : (nb, 6), of centres of mass [m/s] and angular ones, over the interval
     impulses : (nj,) JOINT_STATE, whose ``impulse`` is that of the joint's constraints at the knot
-    active : (nc,) 1 for contacts that were in the equations, 0 for the others
-    contacts : (nc,) CONTACT_GUESS, what the equations found for those: forces and slacks
+    active : (nc,) 1 for contacts in the equations, 0 for the others
+    contacts : (nc,) CONTACT_GUESS, forces and slacks of these contacts
     directions : (nj,) DIRECTIONS, Jacobians of the joints at the knot
     tree : (nb + 1,) TREE_WORK or None
         Factors of the articulated solver; None of the other one.
@@ -73,7 +73,7 @@ class LastStep(NamedTuple):
 
 
 def last_step(parts: Parts) -> LastStep:
-    """Views of what the last step has left in the parts that it worked on."""
+    """Views of the results of the last step, in the parts that it used."""
     state, guesses, system = parts.state, parts.memory.guesses, parts.memory.system
     return LastStep(
         float(state.last_dt[0]),
@@ -89,7 +89,7 @@ def last_step(parts: Parts) -> LastStep:
 
 
 def view_of(array: NDArray[Any]) -> NDArray[Any]:
-    """The same array, read-only."""
+    """A read-only view of an array."""
     view = array.view()
     view.setflags(write=False)
     return view

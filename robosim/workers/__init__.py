@@ -1,1 +1,1 @@
-"""What `robosim.cluster.Workers` are made of: benches, on threads or in the actors of Ray."""
+"""Implementation of `robosim.cluster.Workers`: chunks of items, on threads or in actors of Ray."""

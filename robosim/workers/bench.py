@@ -1,4 +1,4 @@
-"""A worker's bench: the batches that it simulates with, and how it does a chunk of items."""
+"""Batches of one worker, and the evaluation of chunks of items."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ from robosim.description.mechanism import Mechanism
 from robosim.kernels.compiler.lanes import WIDTH
 from robosim.simulation import Simulation
 
-MOST_BATCHES = 2  # of different lengths that are kept: whole chunks, and the last one
+MOST_BATCHES = 2  # of different sizes that are kept: that of whole chunks, and that of the last one
 
 
 class Setting(NamedTuple):
-    """What workers simulate: a robot, and options of `BatchSimulation`."""
+    """Robot of a simulation, and options of `BatchSimulation`."""
 
     robot: Mechanism
     options: Mapping[str, Any]
 
 
 class Items(Protocol):
-    """What a task is for: a list, an array, or what else can be cut."""
+    """Items of a task: a list, an array, or another sequence with slices."""
 
     def __len__(self) -> int: ...
     def __getitem__(self, some: slice, /) -> Any: ...
 
 
 class Chunk(NamedTuple):
-    """Items that are done together.
+    """Items that are evaluated together.
 
     Attributes
     ----------
     first : int
-        Number of the first of them among all.
+        Number of the first item among all items.
     items : sequence
     seed, call : int
-        From which, with its number, each item's random numbers follow.
+        With an item's number, they determine its random numbers.
     """
 
     first: int
@@ -51,26 +51,26 @@ class Chunk(NamedTuple):
 
     @property
     def numbers(self) -> range:
-        """Of the items."""
+        """Numbers of the items."""
         return range(self.first, self.first + len(self.items))
 
     def random(self) -> list[np.random.Generator]:
-        """Random numbers of each item, which no other has."""
+        """Random number generators of the items, all independent."""
         keys = [(self.call, number) for number in self.numbers]
         sequences = [np.random.SeedSequence(self.seed, spawn_key=key) for key in keys]
         return [np.random.default_rng(one) for one in sequences]
 
 
 class Failure(NamedTuple):
-    """Why items could not be done.
+    """Items that failed, and the reason.
 
     Attributes
     ----------
     numbers : range
-        Of the items.
+        Numbers of the items.
     reason, trace : str
     cause : Exception or None
-        None if it cannot leave its process.
+        None if it cannot be pickled and restored.
     """
 
     numbers: range
@@ -80,14 +80,14 @@ class Failure(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What became of a chunk: what the task gave, or why there is nothing."""
+    """The result of a task for a chunk, or its failure."""
 
     result: Any
     failure: Failure | None
 
 
 class AtItem(Exception):
-    """Raised by a task that knows at which of its items it failed, from the error itself."""
+    """Raised by a task that knows the position of the failed item, with the error as its cause."""
 
     def __init__(self, place: int) -> None:
         super().__init__(place)
@@ -95,19 +95,19 @@ class AtItem(Exception):
 
 
 class Task(Protocol):
-    """What is done with items, of whose chunks it gives something that can be put together."""
+    """A function of a chunk's items, whose results for all chunks can be combined."""
 
     def __call__(self, bench: Bench, items: Any, random: Sequence[np.random.Generator]) -> Any: ...
 
 
 class Bench:
-    """What one worker simulates with.
+    """The simulations of one worker.
 
     Parameters
     ----------
     setting : Setting
     compiling : callable() -> context manager
-        Within which the worker compiles, or loads what another one has compiled.
+        Context in which the worker compiles kernels, or loads those that another one has compiled.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class Bench:
         self._batches: dict[int, BatchSimulation] = {}
 
     def batch(self, n: int) -> BatchSimulation:
-        """n states at home and at rest, as of a new batch, whatever was done with it before."""
+        """A batch of n states at home and at rest, in the same condition as a new batch."""
         robot, options = self.setting
         if self._begin is None:
             alone = {key: value for key, value in options.items() if key != "lanes"}
@@ -134,7 +134,7 @@ class Bench:
         return self._batches[n]
 
     def do(self, task: Task, chunk: Chunk) -> Outcome:
-        """Do a chunk; what goes wrong is told and not raised."""
+        """Evaluate a chunk; failures are returned and not raised."""
         try:
             return Outcome(task(self, chunk.items, chunk.random()), None)
         except MemoryError as error:
@@ -148,7 +148,7 @@ class Bench:
             return Outcome(None, self._alone(task, chunk) or _failure(chunk.numbers, error))
 
     def _alone(self, task: Task, chunk: Chunk) -> Failure | None:
-        """The failure of the first item that fails by itself as well."""
+        """The first item that also fails when evaluated alone; None if there is no such item."""
         random = chunk.random()
         for place, at in enumerate(chunk.numbers):
             some = slice(place, place + 1)
@@ -165,12 +165,12 @@ def _failure(numbers: range, error: BaseException) -> Failure:
     reason = f"{type(error).__name__}: {said}" if said else type(error).__name__
     try:
         cause = pickle.loads(pickle.dumps(error))
-    except Exception:  # of a class that other processes cannot make
+    except Exception:  # of a class that other processes cannot create
         cause = None
     return Failure(numbers, reason, trace, cause)
 
 
 def chunks_of(items: Items, size: int, seed: int, call: int) -> Iterator[Chunk]:
-    """All items in chunks of a size, which does not depend on who does them."""
+    """All items in chunks of a given size, which does not depend on the workers."""
     for first in range(0, len(items), size):
         yield Chunk(first, items[first : first + size], seed, call)

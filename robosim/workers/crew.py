@@ -1,4 +1,4 @@
-"""Workers side by side: on threads of this process."""
+"""Parallel workers: on threads of this process."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ Outcomes = Generator[tuple[Chunk, Outcome], None, None]
 
 
 class Crew(Protocol):
-    """Workers that do chunks, in whatever order they come to an end."""
+    """Workers that evaluate chunks, in any order of completion."""
 
     n: int
     kind: str
 
     def use(self, setting: Setting) -> None:
-        """Simulate this from now on."""
+        """Set the robot and options of all further chunks."""
 
     def run(self, task: Task, chunks: Iterable[Chunk]) -> Outcomes:
-        """Do all chunks; none is at work any more when this ends or is closed."""
+        """Evaluate all chunks; no worker is busy any more when the generator ends or is closed."""
 
     def close(self) -> None:
-        """Let go of what the workers hold."""
+        """Release the workers' resources."""
 
 
 class OnThreads:
-    """n workers on threads, which compiled code lets go on side by side."""
+    """n workers on threads, which run in parallel as compiled code releases the GIL."""
 
     kind = "threads"
 

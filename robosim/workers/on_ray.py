@@ -1,7 +1,7 @@
 """Workers that are actors of Ray, on this machine or on the nodes of a cluster.
 
-Everything goes to them as bytes, so that the actor can first look for modules where this process
-does. A worker that dies is started again, and the chunk that it had is done again.
+All data are sent to actors as bytes, so that an actor can first extend its module search path with
+that of this process. A worker that dies is restarted, and its chunk is evaluated again.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from robosim.version import install
 from robosim.workers.bench import Bench, Chunk, Outcome, Setting, Task
 from robosim.workers.crew import Outcomes
 
-PATIENCE = 5.0  # [s] for an address to answer, and for processors to get free
-LONGEST = 30  # letters of a temporary folder in which Ray's sockets may have their names
-LOW_MEMORY = "running low on memory"  # as Ray says of a worker that its monitor has ended
+PATIENCE = 5.0  # [s] until an address answers, and until processors become free
+LONGEST = 30  # largest number of letters of a temporary folder for Ray's sockets
+LOW_MEMORY = "running low on memory"  # in Ray's message for a worker ended by its memory monitor
 
 
 def is_installed() -> bool:
-    """Whether Ray is there, without importing it."""
+    """Whether Ray is installed, without importing it."""
     return importlib.util.find_spec("ray") is not None
 
 
 def find_ray() -> Any:
-    """Ray.
+    """The module `ray`.
 
     Raises
     ------
     OptionError
-        If it is not there, with what installs it.
+        If Ray cannot be imported; the message tells how to install it.
     """
     try:
         return importlib.import_module("ray")
@@ -56,7 +56,7 @@ def find_ray() -> Any:
 
 
 class _Actor:
-    """A worker in a process of its own."""
+    """A worker in a separate process."""
 
     def __init__(self, path: list[str]) -> None:
         sys.path += [place for place in path if place not in sys.path]
@@ -65,7 +65,7 @@ class _Actor:
         self._task: Any = None
 
     def do(self, setting: bytes, task: bytes, chunk: bytes) -> bytes:
-        """Do a chunk."""
+        """Evaluate a chunk."""
         pickle = importlib.import_module("ray.cloudpickle")
         if setting != self._setting:
             self._bench = Bench(Setting(*pickle.loads(setting)), _one_on_a_node)
@@ -77,7 +77,7 @@ class _Actor:
 
 
 def _one_on_a_node() -> AbstractContextManager[Any]:
-    """A lock that one process of a node has at a time, so that the others load what it compiled."""
+    """A lock between the processes of a node: one compiles, and the others load the result."""
     if cache.FOLDER is None:
         return nullcontext()
     lock = importlib.import_module("filelock").FileLock(str(cache.FOLDER / "workers.lock"))
@@ -92,16 +92,17 @@ class OnRay:
     n : int or None
         None: as many as the cluster has processors for.
     address : str or None
-        Of a cluster; None: the one that is connected already, or else one on this machine.
+        Address of a cluster; None: the connected one, that of RAY_ADDRESS, or else a new one on
+        this machine.
     cpus : float
-        That each worker keeps from others.
+        Number of processors that each worker reserves.
     retries : int
-        How often a chunk is done again whose worker has died.
+        Number of repetitions of a chunk whose worker has died.
 
     Raises
     ------
     OptionError
-        If Ray is not there, does not answer, or has too few processors.
+        If Ray is not installed, does not answer, or has too few processors.
     """
 
     kind = "Ray"
@@ -139,7 +140,7 @@ class OnRay:
             if "://" not in asked:
                 place, _, port = asked.rpartition(":")
             if port.isdigit():
-                # Ray itself would look for minutes, and then end this process.
+                # Ray itself would retry for minutes, and then terminate this process.
                 socket.create_connection((place, int(port)), PATIENCE).close()
             self._ray.init(address=asked, log_to_driver=False, logging_level=logging.ERROR)
         except (OSError, ValueError, RuntimeError) as error:
@@ -149,7 +150,7 @@ class OnRay:
             ) from None
 
     def _afford(self, n: int | None) -> int:
-        """How many workers there are going to be."""
+        """The number of workers, once enough processors are free."""
         ray = self._ray
         if n is None:
             whole = float(ray.cluster_resources().get("CPU", 0.0))
@@ -199,7 +200,7 @@ class OnRay:
                 idle.append(k)
                 yield chunk, outcome
         finally:
-            # After an interrupt or an error, nobody waits for what they do.
+            # After an interrupt or an error, the remaining results are not needed.
             for k, _ in busy.values():
                 self._end(k)
 
@@ -212,7 +213,7 @@ class OnRay:
             ) from None
 
     def _actor(self, k: int) -> Any:
-        """Worker k, started again if it is not there."""
+        """Worker k, restarted if it has ended."""
         if self._actors[k] is None:
             made = self._ray.remote(num_cpus=self._cpus, max_restarts=0)(_Actor)
             self._actors[k] = made.remote([place for place in sys.path if place])
@@ -220,7 +221,7 @@ class OnRay:
 
     def _end(self, k: int) -> None:
         if self._actors[k] is not None:
-            with suppress(Exception):  # it may be gone already
+            with suppress(Exception):  # it may have ended already
                 self._ray.kill(self._actors[k])
             self._actors[k] = None
 
@@ -232,7 +233,7 @@ class OnRay:
 
 
 def _death(chunk: Chunk, deaths: int, error: Exception) -> WorkerError:
-    """Of a chunk whose workers die."""
+    """The error for a chunk whose workers die."""
     said = str(error)
     if type(error).__name__ == "OutOfMemoryError" or LOW_MEMORY in said:
         why = "ran out of memory: take a smaller per_worker, or fewer workers on a node"

@@ -48,7 +48,7 @@ class TestRows:
         text = markdown([to_dict(find("cube"), report, Setup())])
         assert "| 5 | robosim |  | 4 | 2 | 6 | 2 | error 0.001 |  |" in text
         assert "| 5 | Drake | a\\|b |  |  |  |  | \\|E\\| not finite | lost |" in text
-        assert "- n = 5: our time / MuJoCo's: 0.5 (at most 0.4: missed)" in text
+        assert "- n = 5: robosim's time / MuJoCo's: 0.5 (at most 0.4: missed)" in text
 
     def test_tables_in_markdown_need_no_peers(self) -> None:
         told = to_dict(find("cube"), Report((row("robosim", 2.0),)), Setup())
@@ -82,7 +82,7 @@ class TestRows:
         assert calls == ["-", "a", "-", "b", "-", "a", "-", "a"]
         assert rows[0].timing is not None
         assert len(rows[0].timing.cpu) == 2
-        assert (rows[1].timing, rows[1].note) == (None, "lost: not timed")
+        assert (rows[1].timing, rows[1].note) == (None, "failed: not timed")
 
     def test_a_slope_is_that_of_long_ones(self) -> None:
         rows = [row("robosim", 1.0, 10), row("robosim", 100.0, 50), row("robosim", 400.0, 100)]

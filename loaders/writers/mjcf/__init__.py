@@ -1,7 +1,7 @@
 """Mechanisms to MJCF, each section by a module of its own.
 
-Bodies are where they are at home, and `ref` tells what their joints' coordinates are there: that is
-where MuJoCo starts. Only ball joints have no `ref`, and are as at zero.
+Bodies are in the home pose, and `ref` contains the coordinates of their joints there: MuJoCo starts
+in this pose. Only ball joints have no `ref`, and are at zero.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ def mjcf(
     ----------
     mechanism : Mechanism
     meshes : MeshFiles
-        Takes the meshes that the file refers to.
+        Receives the meshes to which the file refers.
     lost : Lost
-        Takes what the file does not have.
+        Receives the elements that the file cannot represent.
     stance : Stance or None
-        That `robosim.load` will put a robot of this name into.
+        The stance of `robosim.load` for a robot of this name.
 
     Raises
     ------
     SaveError
-        For a loop that MJCF does not have.
+        For a loop that MJCF does not support.
     """
     document = Document(mechanism, meshes, lost)
     write_world(document)

@@ -1,4 +1,4 @@
-"""Actuators to MJCF; without any, each actuated joint gets a motor."""
+"""Actuators to MJCF; without actuators, each actuated joint gets a motor."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from robosim.loaders.writers.parts import Array, child, text
 
 
 def write_actuators(document: Document) -> None:
-    """The actuators, or a motor for each coordinate that is driven by torques."""
+    """Write the actuators, or a motor for each coordinate that is driven by torques."""
     if document.mechanism.actuators:
         actuators = child(document.root, "actuator")
         for actuator in document.mechanism.actuators:
@@ -90,7 +90,7 @@ def _actuator(document: Document, actuators: etree._Element, actuator: Actuator)
 
 
 def _curves(muscle: Muscle) -> Array:
-    """MuJoCo's parameters of a muscle; the fourth is of no use where the force is told."""
+    """MuJoCo's parameters of a muscle; the fourth has no effect if the force is given."""
     m = muscle
     curves = (m.shortest, m.longest, m.fastest, m.passive, m.lengthening)
     return np.array((*m.range, m.force, 1.0, *curves))

@@ -1,7 +1,7 @@
-"""Bodies to MJCF: frames, inertias and shapes, and which of them may pass through each other.
+"""Bodies to MJCF: frames, inertias and shapes, and excluded pairs.
 
-A body that only carries others, without a mass of its own in the model file, is left out: its
-joints move to the body that it carries.
+A body that only carries others, without a mass in the model file, is omitted: its joints move to
+the body that it carries.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from robosim.loaders.writers.parts import POINT_RADIUS, child, is_identity, link
 
 
 def write_world(document: Document) -> None:
-    """The floor, and what is fixed to the world."""
+    """Write the floor, and everything that is fixed to the world."""
     mechanism, world = document.mechanism, document.world
     if mechanism.contacts:
         name = document.names["geom"].made("floor")
@@ -37,7 +37,7 @@ def write_world(document: Document) -> None:
 
 
 def write_bodies(document: Document) -> None:
-    """All bodies, depth first; the joints of carriers wait for the body that they carry."""
+    """Write all bodies, depth first; joints of carriers are moved to the body that they carry."""
     waiting: dict[str, list[Joint]] = {}
     parents: dict[str, str | None] = {}
     for joint in document.mechanism.tree_joints:
@@ -52,7 +52,7 @@ def write_bodies(document: Document) -> None:
 
 
 def _only_between(document: Document, body: Body) -> bool:
-    """Whether a body is nothing but a place between two joints of another one."""
+    """Whether a body is only a place between two joints of another one."""
     ends = [end for joint in document.mechanism.joints for end in (joint.parent, joint.child)]
     bare = len(body.frames) == 1 and not body.visuals and not body.collisions
     if body.carrier and not (bare and ends.count(body.name) == 2):
@@ -62,7 +62,7 @@ def _only_between(document: Document, body: Body) -> bool:
 
 
 def _body(document: Document, body: Body, chain: list[Joint], parent: str | None) -> None:
-    if body.name == "world":  # which the worldbody is called, and is fixed to it
+    if body.name == "world":  # the worldbody has this name, and is fixed to the world
         document.lost.add("the mass of what is fixed to the world")
         document.elements[body.name] = document.world
         _contents(document, document.world, body)
@@ -86,9 +86,9 @@ def _body(document: Document, body: Body, chain: list[Joint], parent: str | None
 
 
 def _contents(document: Document, element: etree._Element, body: Body) -> None:
-    """The frames and shapes of a body."""
+    """Write the frames and shapes of a body."""
     origin = document.origin(body.name)
-    # Frame (R, p) in the body's axes and element of each link that the body is made of.
+    # Frame (R, p) in the body's axes, and element, of each link of the body.
     links = {body.name: (np.eye(3), origin, element)}
     for index, frame in enumerate(body.frames):
         if index == 0 and frame.name == body.name:
@@ -112,7 +112,7 @@ def _contents(document: Document, element: etree._Element, body: Body) -> None:
         link = link_in(body, shape.name)
         R_f, p_f, inner = links[link]
         document.shape(inner, tag, shape, R_f, p_f)
-        # What is called like its link has the name from there; solids come before what is seen.
+        # Shapes with the name of their link use it; solids come before visuals.
         if shape.name not in ("", link) and (tag == "collision" or shape.name not in solid):
             inner[-1].set("name", document.names["geom"].own(shape.name))
         if tag == "collision" and body.name in paired and shape in body.collisions:
@@ -123,7 +123,7 @@ def _contents(document: Document, element: etree._Element, body: Body) -> None:
 
 
 def write_exclusions(document: Document) -> None:
-    """The pairs of bodies that touch each other, and those that may pass through each other."""
+    """Write pairs of bodies that collide, and excluded pairs."""
     if document.mechanism.self_collision or document.mechanism.contact_pairs:
         contact = child(document.root, "contact")
     for a, b in document.mechanism.contact_pairs:
@@ -134,7 +134,7 @@ def write_exclusions(document: Document) -> None:
         return
     apart = {(str(j.parent), j.child) for j in document.mechanism.joints if j.parent is not None}
     for a, b in dict.fromkeys((*document.mechanism.excluded_pairs, *sorted(apart))):
-        if "world" in (a, b):  # where the ground is as well, which is not meant
+        if "world" in (a, b):  # would also exclude the ground
             document.lost.add("excluded pairs with what is fixed to the world", f"{a} - {b}")
         elif a in document.elements and b in document.elements:
             child(contact, "exclude", body1=a, body2=b)

@@ -1,4 +1,4 @@
-"""An MJCF file while it is written: where its bodies are, and what all of its sections add to."""
+"""An MJCF file during writing: poses of its bodies, and data that all sections share."""
 
 from __future__ import annotations
 
@@ -26,30 +26,29 @@ _GROUPS = {"visual": "2", "collision": "3"}
 
 
 class Document:
-    """An MJCF file while it is written.
+    """An MJCF file during writing.
 
     Attributes
     ----------
     mechanism, meshes, lost
     root, assets, world : elements <mujoco>, <asset>, <worldbody>
     reference : (nq,)
-        The pose in which the file has the bodies.
+        The pose of the bodies in the file.
     joints : dict of joint to list of str
-        What the MJCF joints that it becomes are called.
+        Names of the MJCF joints that represent it.
     names : dict of str to Names
         The names of sites, geoms, equalities, tendons and actuators.
     tendons : dict of str to str
-        What the MJCF tendon of each tendon is called: another name if an equality has the
-        tendon's own.
+        Name of the MJCF tendon of each tendon; another name if an equality has the tendon's.
     refs : mapping of str to float
-        The coordinate of each hinge and slide of the file there.
+        Coordinate of each hinge and slide of the file in this pose.
     poses : mapping of body to ((3, 3), (3,))
-        Orientation, and centre of mass in the world, there.
+        Orientation, and centre of mass in the world, in this pose.
     friction_of : mapping of link to Coulomb coefficient
     extra : list of ContactPoint
-        Those that collision geometry does not give when the file is read.
+        Contact points that the collision geometry does not have when the file is read.
     elements : dict of body to element
-        Of the bodies that have been written; None for the world.
+        Elements of the bodies that have been written; None for the world.
     geoms : dict of body to list of (str, float)
         Names and friction of the solid geoms of bodies that are in contact pairs.
     """
@@ -67,37 +66,38 @@ class Document:
         self.refs = self._refs()
         self.poses = body_poses(mechanism.tree_joints, self.reference)
         self.friction_of = frictions(mechanism, lost)
-        # In a world that has obstacles and no floor nothing touches the ground when it is read.
+        # In a world with obstacles and without a floor, nothing touches the ground when the file is
+        # read.
         floorless = mechanism.obstacles and not mechanism.contacts
         self.extra = extra_contacts(mechanism, Lost() if floorless else lost)
         self.elements: dict[str | None, etree._Element] = {None: self.world}
         self.geoms: dict[str, list[tuple[str, float]]] = {}
-        self._meshes: set[str] = set()  # that are assets already
+        self._meshes: set[str] = set()  # assets that exist already
 
     @staticmethod
     def place(element: etree._Element, frame: Frame, origin: Array | None = None) -> None:
-        """Put an element where a frame is, counted from an origin in the same axes."""
+        """Write the pose of a frame into an element, relative to an origin with the same axes."""
         p = np.asarray(frame.position) - (0.0 if origin is None else origin)
         if not is_identity(p, frame.quaternion):
             element.set("pos", text(p))
             element.set("quat", text(frame.quaternion))
 
     def origin(self, body: str | None) -> Array:
-        """Where the MJCF body's frame is in the body's axes, from the centre of mass."""
+        """Origin of the MJCF body's frame in the body's axes, from the centre of mass."""
         if body is None:
             return np.zeros(3)
         joint = self.mechanism.tree_joints[self.mechanism.body_index(body)]
-        if joint.kind == "floating":  # a free joint tells where that frame is
+        if joint.kind == "floating":  # a free joint's coordinates are those of that frame
             return np.asarray(joint.child_position)
         return self.mechanism.body(body).reference_position
 
     def world_pose(self, body: str | None) -> tuple[Array, Array]:
-        """Orientation (3, 3) and place (3,) of an MJCF body's frame in the world."""
+        """Orientation (3, 3) and position (3,) of an MJCF body's frame in the world."""
         R, x = self.poses[body]
         return R, x + R @ self.origin(body)
 
     def shape(self, element: etree._Element, tag: str, shape: Geometry, R: Array, p: Array) -> None:
-        """A shape of a body in an element with the frame (R, p) in that body."""
+        """Write a shape of a body into an element with the frame (R, p) in that body."""
         size = np.array(shape.size)
         attributes = {"type": shape.kind, "group": _GROUPS[tag], "rgba": text(shape.rgba)}
         match shape.kind:
@@ -128,12 +128,12 @@ class Document:
         name = file.rpartition("/")[2].removesuffix(".obj")
         if name not in self._meshes:
             self._meshes.add(name)
-            # As a shell, since MuJoCo refuses meshes without a volume otherwise.
+            # As a shell, because MuJoCo otherwise refuses meshes without a volume.
             child(self.assets, "mesh", name=name, file=file, inertia="shell")
         return name
 
     def site(self, name: str, body: str | None, position: Array, R: Array | None = None) -> str:
-        """Add a site to a body, at a position and an orientation in its axes; its name."""
+        """Add a site to a body, at a position and an orientation in its axes; returns its name."""
         name = self.names["site"].made(name)
         attributes = {"name": name, "pos": text(position - self.origin(body))}
         if R is not None:
@@ -142,7 +142,7 @@ class Document:
         return name
 
     def _names(self) -> dict[str, Names]:
-        """The names of each kind, of which the mechanism's come first."""
+        """The names of each kind; those of the mechanism have precedence."""
         mechanism = self.mechanism
         held = [joint.name for joint in mechanism.loop_joints]
         held += [coupling.name for coupling in mechanism.couplings]
@@ -167,7 +167,7 @@ class Document:
         }
 
     def _refs(self) -> dict[str, float]:
-        """The coordinate of each hinge and slide of the file where it has put the bodies."""
+        """The coordinate of each hinge and slide in the pose of the file."""
         mechanism = self.mechanism
         return {
             name: float(self.reference[begin + k])
@@ -176,7 +176,7 @@ class Document:
         }
 
     def joint_names(self) -> dict[str, str]:
-        """What the MJCF joint of each coordinate is called."""
+        """Name of the MJCF joint of each coordinate."""
         mechanism = self.mechanism
         return {
             mechanism.v_names[start + k]: name
@@ -186,7 +186,7 @@ class Document:
 
 
 def _reference(mechanism: Mechanism) -> Array:
-    """Home (nq,), with ball joints at zero: the pose in which the file has the bodies."""
+    """Home (nq,), with ball joints at zero: the pose of the bodies in the file."""
     q = np.array(mechanism.home)
     for begin, joint in zip(mechanism.q_offsets, mechanism.tree_joints, strict=False):
         if joint.has_quaternion and (joint.kind != "floating" or joint.parent is not None):
@@ -195,5 +195,5 @@ def _reference(mechanism: Mechanism) -> Array:
 
 
 def friction(mu: float) -> str:
-    """Coefficients of a geom: of sliding, and MuJoCo's own of torsion and of rolling."""
+    """Coefficients of a geom: sliding, and MuJoCo's defaults for torsional and rolling."""
     return f"{text(mu)} 0.005 0.0001"

@@ -1,6 +1,6 @@
-"""Loops, gears and what is held, to equality constraints of MJCF.
+"""Loops, couplings and fixed coordinates and lengths, as equality constraints of MJCF.
 
-Loops are between sites; a hinge that closes one is held by two points of its axis.
+Loops are between sites; a hinge that closes one is represented by two points of its axis.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from robosim.loaders.writers.mjcf.document import Document
 from robosim.loaders.writers.mjcf.tendons import counts_backwards, is_curve
 from robosim.loaders.writers.parts import bounds, child, text
 
-# Between the two points that hold the axis of a hinge which closes a loop [m].
+# [m], between the two points for the axis of a hinge that closes a loop
 _AXIS = 0.1
 
 
 def write_equalities(document: Document) -> None:
-    """Joints and tendons that are held, loops and couplings."""
+    """Write fixed joints and tendons, loops and couplings."""
     locked = [
         (name, low)
         for joint in document.mechanism.tree_joints
@@ -52,18 +52,18 @@ def write_equalities(document: Document) -> None:
 
 
 def _curve(document: Document, led: Polynomial, name: str, source: str) -> str:
-    """The five coefficients of q = led(source), both counted from their `ref`."""
+    """The five coefficients of q = led(source), both relative to their `ref`."""
     moved = np.asarray(led(Polynomial((document.refs[source], 1.0))).coef, dtype=float)
     moved[0] -= document.refs[name]
     return text(np.append(moved, np.zeros(4))[:5])
 
 
 def _held_tendons(document: Document, equality: etree._Element) -> None:
-    """Lengths that stay, which MJCF counts from those where the file has put the bodies."""
+    """Write fixed lengths, which MJCF counts from those in the pose of the file."""
     mechanism = document.mechanism
     if not any(tendon.motion is not None for tendon in mechanism.tendons):
         return
-    # Here, so that numba is imported only where it is needed.
+    # Imported here, so that numba is imported only when needed.
     from robosim.simulation.kinematics import Kinematics
 
     lengths = Kinematics(mechanism, document.reference).tendon_lengths()
@@ -96,7 +96,7 @@ def _loop(document: Document, equality: etree._Element, joint: Joint) -> None:
     match joint.kind:
         case "spherical":
             ends = [(names.own(joint.name), np.zeros(3))]
-        case "revolute":  # held by two points of its axis
+        case "revolute":  # two points of its axis
             step = _AXIS / 2 * np.asarray(joint.axis)
             second = names.made(f"{joint.name}_axis")
             ends = [(names.own(joint.name), -step), (second, step)]

@@ -1,4 +1,4 @@
-"""Joints to MJCF: a joint of several coordinates is several ones, slides before the turn."""
+"""Joints to MJCF: a joint with several coordinates becomes several, slides before rotations."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from robosim.loaders.writers.parts import bounds, child, is_identity, text
 
 
 def write_joint(document: Document, element: etree._Element, joint: Joint, body: Body) -> None:
-    """The MJCF joints of a joint, in the axes of the body with all coordinates at zero."""
+    """Write the MJCF joints of a joint, in the axes of the body with all coordinates at zero."""
     if joint.kind == "fixed":
         return
     if joint.kind == "floating" and joint.parent is None:
@@ -47,13 +47,13 @@ def write_joint(document: Document, element: etree._Element, joint: Joint, body:
 
 
 def _free_acts(document: Document, joint: Joint) -> dict[str, str]:
-    """What acts on a free body, as attributes: its spring rests where the file has the body."""
+    """Spring and damper of a free body, as attributes; the spring rests in the pose of the file."""
     told = _acts(document, joint, slice(0, joint.nv), spring=False)
     stiffness, rest = joint.per_coordinate("stiffness"), joint.per_coordinate("rest")
     if not np.any(stiffness):
         return told
     R, p = document.world_pose(joint.child)
-    # One that starts turned has none for its turns when it is read.
+    # If the body is rotated there, its rotation has no spring when the file is read.
     upright = np.abs(R - np.eye(3)).max() < SAME
     turns = stiffness[0] if upright else 0.0
     wanted = np.concatenate((p, np.zeros(3)))
@@ -68,7 +68,7 @@ def _free_acts(document: Document, joint: Joint) -> dict[str, str]:
 
 
 def _acts(document: Document, joint: Joint, rows: slice, spring: bool = True) -> dict[str, str]:
-    """What acts on some of a joint's coordinates, as attributes."""
+    """Forces along some of a joint's coordinates, as attributes."""
     told = {}
     kinds = [("damping", "damping"), ("friction", "frictionloss"), ("armature", "armature")]
     if spring:
@@ -94,7 +94,7 @@ def _acts(document: Document, joint: Joint, rows: slice, spring: bool = True) ->
 
 
 def _efforts(document: Document, joint: Joint, row: int) -> tuple[float, float] | None:
-    """What all actuators of a coordinate can do together, unless that follows from theirs."""
+    """The range of the force of all actuators of a coordinate, unless it follows from theirs."""
     mechanism = document.mechanism
     name = mechanism.v_names[mechanism.v_offsets[mechanism.body_index(joint.child)] + row]
     if name in mechanism.effort_ranges:

@@ -1,6 +1,6 @@
-"""Names of an MJCF file, each once among elements of its kind.
+"""Names of an MJCF file, unique among elements of each kind.
 
-Those of the mechanism stay as they are, and those that are made up step aside for them.
+Names of the mechanism are unchanged, and generated names are chosen to differ from these.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ class Names:
     Parameters
     ----------
     own : iterable of str
-        Those that the mechanism has for such elements.
+        Names of such elements in the mechanism.
     """
 
     def __init__(self, own: Iterable[str] = ()) -> None:
         self._own, self._used = set(own), set[str]()
 
     def own(self, name: str) -> str:
-        """A name of the mechanism's; with underscores where another kind there has it as well."""
+        """A name of the mechanism, with underscores if another kind of element has it as well."""
         return self._use(free_name(name, self._used))
 
     def made(self, name: str) -> str:
-        """A name that is made up."""
+        """A generated name."""
         return self._use(free_name(name, self._used | self._own))
 
     def _use(self, name: str) -> str:
@@ -37,7 +37,7 @@ class Names:
 
 
 def joint_names(joints: Sequence[Joint]) -> dict[str, list[str]]:
-    """Joint -> a name for each MJCF joint that it becomes: one for each slide, one for the turn."""
+    """Joint -> names of its MJCF joints: one for each slide, one for the rotation."""
     taken = {name for joint in joints for name in joint.coordinate_names or (joint.name,)}
     names = Names(taken)
     found = {}

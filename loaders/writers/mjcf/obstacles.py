@@ -1,4 +1,4 @@
-"""Obstacles of the world to MJCF: geoms of the world that touch whatever moves."""
+"""Obstacles of the world to MJCF: geoms of the world that collide with all moving bodies."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from robosim.description.obstacles import (
 from robosim.loaders.writers.mjcf.document import SAME, Document, friction
 from robosim.loaders.writers.parts import Lost, child, text
 
-# Below the lowest point of a height field, where MuJoCo wants something solid [m].
+# [m], solid base that MuJoCo requires below the lowest point of a height field
 _BASE = 0.1
 
 
-# What a geom of the world has that touches whatever moves, with the friction of that.
+# Attributes of a geom of the world that collides with all moving bodies, with its friction.
 TOUCHED = {"contype": "0", "conaffinity": "1", "friction": friction(0.0)}
 
 
 def write_obstacles(document: Document) -> None:
-    """The obstacles as geoms of the world."""
+    """Write the obstacles as geoms of the world."""
     for obstacle in document.mechanism.obstacles:
         if isinstance(obstacle, TriangleMesh):
             document.lost.add("obstacles whose mesh MuJoCo would take the hull of",
@@ -52,7 +52,7 @@ def write_obstacles(document: Document) -> None:
 def _surface_of(
     obstacle: HalfSpace | HeightField, name: str, assets: etree._Element
 ) -> dict[str, str]:
-    """Attributes of the geom that a half-space or a height field is; a field's asset is added."""
+    """Attributes of the geom for a half-space or a height field; adds the asset of a field."""
     if isinstance(obstacle, HalfSpace):
         return {"type": "plane", "size": "0 0 1", "pos": text(obstacle.point),
                 "zaxis": text(obstacle.normal)}  # fmt: skip
@@ -60,7 +60,7 @@ def _surface_of(
     low, span = heights.min(), np.ptp(heights)
     unit = (heights - low) / span if span > 0 else np.zeros(heights.shape)
     half = np.asarray(obstacle.size) / 2
-    # Rows go along x, the first one where y is largest; heights go from 0 to the third size.
+    # Rows are along x, the first one at the largest y; heights are from 0 to the third size.
     child(assets, "hfield", name=name, nrow=str(heights.shape[1]),
           ncol=str(heights.shape[0]), size=text((*half, span or 1.0, _BASE)),
           elevation=text(unit.T[::-1]))  # fmt: skip
@@ -71,9 +71,9 @@ def _surface_of(
 
 
 def _touching(obstacle: AnyShape, mechanism: Mechanism, lost: Lost) -> dict[str, str]:
-    """Attributes by which a geom of the world touches what moves, with the lower friction of both.
+    """Collision attributes of a geom of the world, with the lower friction of both shapes.
 
-    MuJoCo takes the higher one, or that of the geom with the higher priority.
+    MuJoCo uses the higher friction, or that of the geom with the higher priority.
     """
     shapes = [shape.friction for body in mechanism.bodies for shape in body.collisions]
     mu = obstacle.friction
@@ -88,7 +88,7 @@ def _touching(obstacle: AnyShape, mechanism: Mechanism, lost: Lost) -> dict[str,
 
 
 def _is_drawn(shape: Geometry, mechanism: Mechanism) -> bool:
-    """Whether the world has a shape to see in the place of an obstacle."""
+    """Whether the world has a visual shape in the place of an obstacle."""
     place = (*np.asarray(shape.position), *np.asarray(shape.quaternion))
     for seen in mechanism.world_visuals:
         there = (*np.asarray(seen.position), *np.asarray(seen.quaternion))

@@ -1,4 +1,4 @@
-"""Tendons to MJCF, and springs between points, which are spatial tendons there."""
+"""Tendons to MJCF, and springs between points as spatial tendons."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from robosim.loaders.writers.parts import child, text
 
 
 def write_tendons(document: Document) -> None:
-    """All springs between points, then all tendons but those that an equality is enough for."""
+    """Write all springs between points, then all tendons that an equality does not represent."""
     if not (document.mechanism.springs or document.mechanism.tendons):
         return
     tendons = child(document.root, "tendon")
@@ -61,7 +61,7 @@ def _tendon(document: Document, tendons: etree._Element, tendon: Tendon) -> None
 
 
 def _wrap(document: Document, name: str, wrap: Wrap) -> str:
-    """The name of a geom to wrap around: of a shape that is there already, or of a new one."""
+    """The name of a geom to wrap around: of an existing shape, or of a new one."""
     element = document.elements[wrap.body]
     position = np.asarray(wrap.position) - document.origin(wrap.body)
     place = (*position, *np.asarray(wrap.quaternion))
@@ -94,7 +94,7 @@ def _spring(document: Document, tendons: etree._Element, spring: PointSpring) ->
 
 
 def is_curve(tendon: Tendon) -> bool:
-    """Whether it does no more than to hold one coordinate on a curve over another one."""
+    """Whether a tendon only constrains one coordinate to a curve over another one."""
     match tendon.path:
         case (Term() as first, Term() as second) if tendon.motion is not None:
             acts = tendon.stiffness or tendon.damping or tendon.armature
@@ -103,5 +103,5 @@ def is_curve(tendon: Tendon) -> bool:
 
 
 def counts_backwards(tendon: Tendon) -> bool:
-    """Whether a tendon takes lengths off others, as no tendon of MJCF does."""
+    """Whether a tendon subtracts lengths, which tendons of MJCF cannot."""
     return any(isinstance(item, Pulley) and item.divisor < 0 for item in tendon.path)
