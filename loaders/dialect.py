@@ -48,6 +48,10 @@ def read(root: etree._Element) -> Any:
     plain = etree.Element("robot", name=root.get("name"))
     for element in root.iterchildren("link", "joint", "material"):
         plain.append(copy.deepcopy(element))
+    for element in plain.iter(etree.Element):
+        # yourdfpy reads no attribute with a prefix, and complains of one that is not declared.
+        for name in filter(_has_prefix, element.keys()):
+            del element.attrib[name]
     for origin in plain.iter("origin"):
         if origin.get("quat_xyzw") is not None:
             origin.set("rpy", " ".join(repr(float(angle)) for angle in _rpy(origin)))
@@ -64,6 +68,10 @@ def read(root: etree._Element) -> Any:
             shape.capsule = shape.cylinder if is_capsule else None
             shape.cylinder = None if is_capsule else shape.cylinder
     return urdf.robot
+
+
+def _has_prefix(name: str) -> bool:
+    return ":" in name and not name.startswith("{")
 
 
 def _capsules(link: etree._Element) -> list[bool]:

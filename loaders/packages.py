@@ -205,7 +205,7 @@ class FileFinder:
     ) -> MissingFileError:
         return MissingFileError(
             f"'{address}' is in none of the package folders; pass the folder that holds "
-            f"'{package}' as package_dirs, or put it in ROS_PACKAGE_PATH",
+            f"'{package}' as package_dirs (--package-dir), or put it in ROS_PACKAGE_PATH",
             file=self.file,
             element=element,
             alternatives=tuple(str(root) for root in roots),

@@ -14,7 +14,7 @@ from robosim.description.contact_points import DEFAULT_FRICTION
 from robosim.description.mechanism import Mechanism
 from robosim.description.obstacles import AnyShape, as_obstacles
 from robosim.errors import LoadError
-from robosim.loaders import descriptions, texts
+from robosim.loaders import descriptions, nearby, texts
 from robosim.loaders.contacts import chosen, with_open_meshes_noticed
 from robosim.loaders.options import LoadOptions
 from robosim.loaders.packages import example_robot_data
@@ -242,13 +242,15 @@ def _find(name: str) -> Path:
     there = safe_xml.is_file(path)
     if wanted == name and (there or path.suffix.lower() in (".urdf", ".xml", ".xacro")):
         if not there:
-            raise LoadError("the file does not exist", file=path)
+            raise LoadError(f"the file does not exist{nearby.of_file(path)}", file=path)
         return path
     matches = _matches(wanted, collected)
     if len(matches) == 1:
         return collected[matches[0]]
     if matches:
         raise LoadError(f"'{wanted}' names several robots", alternatives=matches)
+    if instead := nearby.of_name(name):
+        raise LoadError(f"{_nowhere(name)}; {instead}")
     raise LoadError(_unknown(name, wanted, collected), alternatives=_known_names())
 
 
@@ -272,8 +274,12 @@ def _short(name: str) -> str:
     return name.partition("/")[0].removesuffix("_description").removesuffix("_data")
 
 
+def _nowhere(name: str) -> str:
+    return f"there is no robot, and no file, called '{name}'"
+
+
 def _unknown(name: str, wanted: str, collected: dict[str, Path]) -> str:
-    reason = f"there is no robot, and no file, called '{name}'"
+    reason = _nowhere(name)
     words = [*_known_names(), *collected, *map(_short, collected)]
     words += [path.stem for path in collected.values()]
     close = difflib.get_close_matches(wanted, dict.fromkeys(words), n=4, cutoff=0.5)

@@ -181,9 +181,9 @@ def _build(
     unasked = options.floating_base is None and mechanism.floating_base and options.ground
     if unasked and not placement.has_legs(mechanism):
         warnings.append(
-            "has no leg to stand on, yet its base moves freely: if it is an arm, hold its base "
-            "with floating_base=False, on the command line with --fixed-base (True, or "
-            "--floating-base, says that it moves without this warning)"
+            "has no leg to stand on, and its base moves freely: to fix the base of an arm, use "
+            "--fixed-base, in Python floating_base=False (without this warning: --floating-base, "
+            "in Python floating_base=True)"
         )
     mechanism = _with_self_collision(mechanism, extensions, options.self_collision, warnings)
     if shapes.flat:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 LINES = 7  # in a panel, if names suggest no groups
 MAX_GROUPS = 6
+MAX_BY_SIDE = 8  # where limbs, with a column for each side, need more
 _WORDS = {"left": "right", "l": "r"}
 _PREFIX = re.compile(r"^L(?=[A-Z])")
 
@@ -84,7 +86,8 @@ def _by_side(
     if not twins or sum(lines[joint] for joint in middle) > LINES:
         return []
     places = {joint: k for k, joint in enumerate(joints)}
-    for most in range(LINES, max(LINES, sum(lines.values())) + 1):
+    shares = range(LINES, max(LINES, sum(lines.values())) + 1)
+    for columns, most in itertools.product((MAX_GROUPS, MAX_BY_SIDE), shares):
         limbs: list[list[str]] = []
         for joint in twins:
             last = limbs[-1][-1] if limbs else None
@@ -95,7 +98,7 @@ def _by_side(
                 limbs.append([])
             limbs[-1].append(joint)
         rest = _in_order(middle, lines, unit)
-        if 2 * len(limbs) + len(rest) <= MAX_GROUPS:
+        if 2 * len(limbs) + len(rest) <= columns:
             found: list[Group] = []
             for limb in limbs:
                 found += [("left", limb), ("right", [twins[joint] for joint in limb])]

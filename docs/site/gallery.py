@@ -87,6 +87,7 @@ def doors() -> str:
     """What the first page offers after the examples."""
     return """<div class="grid cards" markdown>
 
+-   **[Your own robot](first-robot.md)**: from a wheel to a data frame, in five steps
 -   **[Guides](contents.md)**: a table of the guides by task
 -   **[Examples](examples/index.md)**: short scripts with pictures
 -   **[Gallery](gallery.md)**: robots, linkages, plots

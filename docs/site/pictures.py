@@ -157,7 +157,7 @@ def main(names: list[str]) -> None:
     for name in names or [*SCENES, *PLOTS]:
         image = scene(SCENES[name]()) if name in SCENES else plot(*PLOTS[name])
         path = FOLDER / f"{name}.png"
-        image.convert("RGB").quantize(COLOURS).save(path, optimize=True)
+        image.convert("RGB").quantize(COLOURS, kmeans=2).save(path, optimize=True)
         print(f"{path.relative_to(ROOT)}: {path.stat().st_size // 1000} kB", flush=True)
 
 

@@ -32,8 +32,12 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables
 
 
 def default_controller(robot: Mechanism) -> str:
-    """The name of the controller where none is asked for."""
-    return "stand" if robot.nu and robot.floating_base else "zero"
+    """The name of the controller where none is asked for; a note if motors have no torques."""
+    if robot.nu and robot.floating_base:
+        return "stand"
+    if np.isfinite(robot.effort_limits).any():
+        remark("note: the motors have no torques: --controller stand holds the initial pose")
+    return "zero"
 
 
 def controller(
@@ -73,6 +77,8 @@ def controller(
                 "between -robot.effort_limits and robot.effort_limits yourself"
             )
         limit_efforts(control, robot)
+    if not hasattr(control, "__name__"):
+        control.__name__ = name  # which the page shows
     return control
 
 
@@ -94,8 +100,8 @@ def _unlimited(
         control = controllers.stand(robot, timestep, q=q, implicit=implicit)
         if implicit is None and control.gains["implicit"].any():
             remark(
-                f"note: with torques held over {1e3 * timestep:g} ms 'stand' would be unstable: it "
-                "acts as a servo within the step (--implicit says so, --explicit holds them)"
+                f"note: explicit PD control would be unstable at a time step of {1e3 * timestep:g} "
+                "ms, so 'stand' is an implicit PD controller (without this note: --implicit)"
             )
         return control
     if implicit is not None:

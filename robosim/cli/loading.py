@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 
 import robosim
 from robosim.cli.adding import Added, addition, with_added
+from robosim.cli.application import err
 from robosim.description.mechanism import Mechanism
 from robosim.errors import OptionError
 
@@ -121,15 +124,17 @@ class Files:
 
     def load(self, model: str, **options: Any) -> Mechanism:
         """The robot that the options of the command line ask for."""
-        return robosim.load(
-            model,
-            floating_base=self.floating_base,
-            package_dirs=self.package_dir or None,
-            srdf=self.srdf,
-            loops=self.loops,
-            xacro_args=dict(map(_argument, self.xacro_arg or ())),
-            **options,
-        )
+        # Large meshes take seconds to read.
+        with err.status(f"loading {escape(model)}") if err.is_terminal else nullcontext():
+            return robosim.load(
+                model,
+                floating_base=self.floating_base,
+                package_dirs=self.package_dir or None,
+                srdf=self.srdf,
+                loops=self.loops,
+                xacro_args=dict(map(_argument, self.xacro_arg or ())),
+                **options,
+            )
 
 
 @dataclass(frozen=True)

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
 
-from robosim.errors import OptionError
+from robosim.errors import OptionError, known
 
 if TYPE_CHECKING:
     from robosim.description.mechanism import Mechanism
 
 START = "Start"
 _DEGREES = "deg"
-_MOST_LISTED = 30
 
 Pose = Annotated[
     str | None,
@@ -79,8 +77,8 @@ def start_state(
     if pose is None and not (q or v or drop):
         return None
     if pose is not None and pose not in robot.poses:
-        known = _listed(robot.poses)
-        raise OptionError(f"--from {pose}: '{robot.name}' has no such pose ({known})")
+        poses = known(pose, list(robot.poses))
+        raise OptionError(f"--from {pose}: '{robot.name}' has no such pose ({poses})")
     positions = np.array(robot.home if pose is None else robot.poses[pose])
     names = robot.q_names
     base = base_columns(robot)
@@ -110,8 +108,8 @@ def _values(
         if not equals or not name:
             raise OptionError(f"{option} takes NAME=VALUE, not '{text}'")
         if name not in names and name not in base:
-            known = [bases.get(index, own) for index, own in enumerate(names)]
-            raise OptionError(f"{option} {text}: no such name ({_listed(known)})")
+            there = [bases.get(index, own) for index, own in enumerate(names)]
+            raise OptionError(f"{option} {text}: no such name ({known(name, there)})")
         unit = math.pi / 180 if number.endswith(_DEGREES) else 1.0
         try:
             value = unit * float(number.removesuffix(_DEGREES))
@@ -121,12 +119,6 @@ def _values(
             raise OptionError(f"{option} {text}: '{number}' is no number")
         found[names.index(name) if name in names else base[name]] = value
     return found
-
-
-def _listed(names: Iterable[str]) -> str:
-    first = list(islice(names, _MOST_LISTED + 1))
-    more = ["..."] * (len(first) > _MOST_LISTED)
-    return "known: " + ", ".join((*first[:_MOST_LISTED], *more))
 
 
 def _normalize(robot: Mechanism, q: Any, given: dict[int, float]) -> None:

@@ -50,8 +50,8 @@ def simulated(robot: Mechanism, massless: str, impossible_inertia: str) -> Mecha
         raise ModelError(
             "inertia must be positive definite to be simulated; its principal moments are "
             f"{bad[0].principal_moments.tolist()}; correct it, or let it be that of a ball of "
-            "water of the same mass: Simulation(robot, impossible_inertia='ball')"
-            + (f"; the same holds for {others[2:]}" if others else ""),
+            "water of the same mass: Simulation(robot, impossible_inertia='ball'), or "
+            "--impossible-inertia ball" + (f"; the same holds for {others[2:]}" if others else ""),
             element=f"body '{bad[0].name}'",
             file=robot.source,
         )
@@ -73,7 +73,7 @@ def _held(robot: Mechanism, massless: str) -> Mechanism:
                 raise ModelError(
                     f"has no mass, but hangs on the moving joint '{joint.name}', and its motion "
                     "is undetermined; give it an <inertial>, make the joint fixed, or hold it: "
-                    "Simulation(robot, massless='lock')",
+                    "Simulation(robot, massless='lock'), or --massless lock",
                     element=f"link '{joint.child}'",
                     file=robot.source,
                 )

@@ -207,6 +207,13 @@ class TestNames:
         path.write_text(robot_xml(A, "<controller:x y:z='1'/>"))
         assert robosim.load(path).total_mass == 1
 
+    def test_nothing_is_said_of_attributes_with_such_prefixes(self, tmp_path, caplog):
+        limit = LIMIT.replace("<limit", "<limit drake:acceleration='1'")
+        path = tmp_path / "robot.urdf"
+        path.write_text(robot_xml(A, B, joint_xml("j", "a", "b", inside=limit)))
+        assert about(robosim.load(path), "'drake:acceleration' of <limit>")
+        assert not caplog.records
+
     def test_real_mistakes_beside_them_are_still_told(self, tmp_path):
         path = tmp_path / "robot.urdf"
         path.write_text(robot_xml(A, "<controller:x><y></controller:x>"))

@@ -281,6 +281,24 @@ class TestSimulate:
         assert result.exit_code == 0, result.output
         assert "effort limits of zero leave these joints without torque: joint1" in result.output
 
+    def test_motors_without_torques_are_told(self, run: Run) -> None:
+        inertial = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial>'
+        Path("arm.urdf").write_text(
+            f'<robot name="arm"><link name="world"/><link name="rod">{inertial}</link>'
+            '<joint name="j" type="revolute"><parent link="world"/><child link="rod"/>'
+            '<limit lower="-1" upper="1" effort="5" velocity="1"/></joint></robot>'
+        )
+        note = "note: the motors have no torques: --controller stand holds the initial pose"
+        line = "simulate", "--seconds", "0.002"
+        assert note in run(*line, "arm.urdf").stderr
+        for told in (
+            run(*line, "arm.urdf", "--controller", "stand"),
+            run(*line, "arm.urdf", "--controller", "zero"),
+            run(*line, "double_pendulum"),
+        ):
+            assert told.exit_code == 0, told.output
+            assert "no torques" not in told.stderr
+
     def test_effort_limits_of_a_function(self, run: Run) -> None:
         Path("control.py").write_text("def none(sim):\n    return [0.0] * sim.robot.nu\n")
         result = run("simulate", "a1", "--effort-limits", "--controller", "control:none")
@@ -449,8 +467,8 @@ class TestStepping:
     def test_a1_stands_at_ten_milliseconds(self, run: Run) -> None:
         line = ("simulate", "a1", "--seconds", "2", "--timestep", "0.01", "--json")
         alone, asked = run(*line), run(*line, "--controller", "stand", "--implicit")
-        assert "acts as a servo" in alone.stderr
-        assert "acts as a servo" not in asked.stderr
+        assert "implicit PD controller" in alone.stderr
+        assert "implicit PD controller" not in asked.stderr
         for result in (alone, asked):
             assert result.exit_code == 0, result.output
             told = json.loads(result.stdout)
@@ -461,7 +479,7 @@ class TestStepping:
     def test_explicit_is_obeyed(self, run: Run) -> None:
         line = ("simulate", "a1", "--seconds", "0.2", "--timestep", "0.01", "--json")
         result = run(*line, "--controller", "stand", "--explicit")
-        assert "acts as a servo" not in result.stderr
+        assert "implicit PD controller" not in result.stderr
         told = json.loads(result.stdout)
         assert told["failed_steps"] or abs(told["final_base_position"][2] - 0.286) > 0.01
 

@@ -278,6 +278,21 @@ def test_sides_are_told_by_names(names: list[str], columns: list[list[str]]) -> 
     assert [group for _, group in found] == columns
 
 
+def test_passive_joints_of_limbs_have_columns_of_their_own() -> None:
+    """Their unit differs, as they have no torque: legs, arms and fingers are three pairs."""
+    parts = {"HIP": "P R Y", "KNEE": "P", "ANKLE": "P R", "ARM": "1 2 3 4 5 6 7", "THUMB": "1 2"}
+    sides = {
+        side: [f"{side}_{part}_{k}" for part, ks in parts.items() for k in ks.split()]
+        for side in "RL"
+    }
+    names = [*sides["R"][:6], *sides["L"][:6], "WAIST", "NECK", *sides["R"][6:], *sides["L"][6:]]
+    found = groups({name: [f"{name}.position"] for name in names}, lambda j: "THUMB" in j and "1")
+    assert [title for title, _ in found] == ["left", "right"] * 3 + [""]
+    assert [group for _, group in found[1::2]] == [
+        sides["R"][:6], sides["R"][6:13], sides["R"][13:]
+    ]  # fmt: skip
+
+
 def test_many_joints_of_limbs_stay_within_a_page() -> None:
     names = [f"{side}_{k}" for side in ("left", "right") for k in range(40)]
     found = groups({name: [f"{name}.position"] for name in names}, lambda joint: "rad")

@@ -10,6 +10,7 @@ import http.server
 import io
 import math
 import os
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -475,8 +476,14 @@ def test_a_recording_becomes_a_picture_a_gif_and_a_video(
 
 
 def photograph(page: Any, file: Path) -> None:
-    picture = Image.open(io.BytesIO(page.screenshot()))
-    picture.convert("RGB").quantize(200, dither=Image.Dither.NONE).save(file, optimize=True)
+    """Few colours for a small file; those of thin lines in charts are kept."""
+    picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+    colours = picture.quantize(200, dither=Image.Dither.NONE).getpalette()[:600]
+    style = (Path(__file__).parents[2] / "viz/web/style.css").read_text(encoding="utf-8")
+    lines = re.findall(r"--line-\d: #(\w{6})", style)
+    palette = Image.new("P", (1, 1))
+    palette.putpalette([*colours, *(part for line in lines for part in bytes.fromhex(line))])
+    picture.quantize(palette=palette, dither=Image.Dither.NONE).save(file, optimize=True)
 
 
 @pytest.mark.skipif("ROBOSIM_PICTURES" not in os.environ, reason="pictures were not asked for")

@@ -14,6 +14,7 @@ from test_viz_browser import ON_SCREEN, first_frame, frames, pixels, steered, un
 
 import robosim
 from robosim import Body, Geometry, Joint, Mechanism
+from robosim.cli import arguments
 from robosim.runtime.notice import CompileNotice
 from robosim.viz import Recorder, Viewer, live
 from robosim.viz.waiting import show_home, waiting
@@ -328,6 +329,39 @@ def test_long_legends_fold(page: Any) -> None:
         legend.get_by_role("button", name="fewer names").click()
         assert seen.count() == 6
         assert legend.locator("span:visible:not(.off)").count() == 1
+
+
+def test_a_run_that_is_logged_offers_no_poses_and_names_its_controller(page: Any) -> None:
+    robot = robosim.load("double_pendulum")
+    control = arguments.controller("stand", robot, 1e-3)
+    with steered("double_pendulum", control, on_frame=lambda chunk: None) as run:
+        page.goto(run.viewer.url)
+        first_frame(page)
+        assert page.locator("#controller").input_value() == "stand"
+        for shown, text in ((True, "controller"), (False, "pose")):
+            row = page.locator("#panel .row > span", has_text=text)
+            assert row.is_visible() == shown
+
+
+def test_sliders_keep_their_length_beside_long_names(page: Any) -> None:
+    with steered("double_pendulum", paused=True) as run:
+        page.goto(run.viewer.url)
+        first_frame(page)
+        sizes = []
+        for name in ("joint", "left_shoulder_pitch"):
+            page.evaluate(
+                """(name) => {
+                  const { panel } = robosim;
+                  const joints = panel.offered.joints.map((joint) => ({ ...joint, name }));
+                  panel.describe({ ...panel.offered, joints }, panel.charts);
+                }""",
+                name,
+            )
+            sizes.append(page.locator("#joints input").first.bounding_box()["width"])
+        assert sizes[1] == pytest.approx(sizes[0], abs=1.0)
+        assert page.evaluate("[-0.001, -0.01, 0, 1.234, -123.4].map(shortAngle)") == [
+            "0.00", "-0.01", "0.00", "1.23", "-123",
+        ]  # fmt: skip
 
 
 def test_a_black_robot_is_seen_in_the_dark(page: Any) -> None:

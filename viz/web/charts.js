@@ -18,7 +18,7 @@ function niceTicks(low, high, wanted) {
 // A number with as many digits as are needed to distinguish it from its neighbours.
 function tickLabel(value, step) {
   const size = Math.max(Math.abs(value), step);
-  if (size >= 1e5 || size < 1e-3) return value === 0 ? "0" : value.toExponential(1);
+  if (size >= 1e5 || size < 1e-4) return value === 0 ? "0" : value.toExponential(1);
   return value.toFixed(Math.max(0, -Math.floor(Math.log10(step) + 1e-9)));
 }
 
@@ -171,7 +171,7 @@ class Chart {
     const least = Math.max(low === high ? 0.02 : 1e-3, 1e-4 * Math.max(Math.abs(low), Math.abs(high)));
     const spare = Math.max(0.06 * (high - low), (least - (high - low)) / 2);
     [low, high] = [low - spare, high + spare];
-    const [left, right, top, bottom] = [44, width - 4, 4, height - 16];
+    const [left, right, top, bottom] = [44, width - 4, 8, height - 16]; // with room for labels
     const x = (time) => left + ((right - left) * (time - from)) / Math.max(to - from, 1e-9);
     const y = (value) => bottom - ((bottom - top) * (value - low)) / (high - low);
     context.font = "10px system-ui, sans-serif";

@@ -23,6 +23,7 @@ const HELP = [
   ["y", "tree of all objects (meshcat's)"], ["? or h", "this help"],
 ];
 const PHONE = "(max-width: 700px)"; // as in style.css
+const [SIDE, NARROW] = [268, 78]; // pixels of the panel and of the names in it, as in style.css
 const HELD = 600; // [ms] for which a slider that was moved ignores values from the run
 const SLOW = 100; // [ms] from one frame to the next
 
@@ -187,8 +188,10 @@ class Panel {
     element("relax").onclick = () => this.send({ do: "relax" });
     this.joints = offered.joints.map((joint, index) => this.buildJoint(joint, index));
     element("joints").replaceChildren(...this.joints.map((joint) => joint.row));
-    fitNames("joints", offered.joints);
-    fitNames("torques", offered.torques);
+    const names = Math.max(fitNames("joints", offered.joints), fitNames("torques", offered.torques));
+    // Sliders keep their length beside long names.
+    document.documentElement.style.setProperty("--side", `${SIDE + names - NARROW}px`);
+    window.dispatchEvent(new Event("resize"));
     element("joints-section").hidden = !this.joints.length;
   }
 
@@ -335,11 +338,14 @@ class Panel {
 // Wider columns for long names, which often differ in their last letters only.
 function fitNames(id, described) {
   const letters = Math.max(0, ...described.map(({ name }) => shortName(name).length));
-  element(id).style.setProperty("--name", `${Math.min(Math.max(78, 7.4 * letters), 120)}px`);
+  const width = Math.min(Math.max(NARROW, 7.4 * letters), 120);
+  element(id).style.setProperty("--name", `${width}px`);
+  return width;
 }
 
 function shortAngle(value) {
-  return value.toFixed(Math.abs(value) < 100 ? 2 : 0);
+  const text = value.toFixed(Math.abs(value) < 100 ? 2 : 0);
+  return Number(text) === 0 ? text.replace("-", "") : text;
 }
 
 // Settings that the browser keeps; a page from disk may not be allowed to store any.
