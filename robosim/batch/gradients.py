@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from robosim.compiled.model import Model
+from robosim.simulation.linearized import closed_contacts
 from robosim.validation import Array
 
 LISTED = 5  # steps that a note names
@@ -80,13 +83,25 @@ class Sensitivities(NamedTuple):
 class Seen(NamedTuple):
     """What is seen of steps that are made again: contacts (n, steps), and which were smoothed."""
 
-    modes: list[list[Any]]
+    modes: list[list[bytes | None]]
     smoothed: NDArray[np.bool_]
 
     @classmethod
     def none(cls, n: int, steps: int) -> Seen:
         """Before any is made."""
         return cls([[None] * steps for _ in range(n)], np.zeros((n, steps), dtype=bool))
+
+    def note(
+        self, places: Sequence[tuple[int, int]], told: Sequence[tuple[Model, NDArray[np.void]]]
+    ) -> None:
+        """Note the contacts (`Step.contacts`) of steps (state, number) of a robot."""
+        # numpy puts records one after the other many times more slowly.
+        every = np.frombuffer(b"".join([rows.tobytes() for _, rows in told]), told[0][1].dtype)
+        closed, numbers = closed_contacts(told[0][0], every)
+        end = 0
+        for (i, k), (_, rows) in zip(places, told, strict=True):
+            begin, end = end, end + len(rows)
+            self.modes[i][k] = numbers[begin:end][closed[begin:end]].tobytes()
 
     @property
     def changes(self) -> NDArray[np.bool_]:

@@ -31,7 +31,7 @@ from robosim.simulation.linearization import (
     side_by_side,
     threads_for,
 )
-from robosim.simulation.linearized import Given, Step, contact_modes
+from robosim.simulation.linearized import Given, Step
 from robosim.simulation.linearizer import Tangent
 from robosim.simulation.pd import motor_slopes
 from robosim.validation import Array
@@ -168,6 +168,7 @@ class Tape:
         active = (gains["kp"] != 0.0) | (gains["kd"] != 0.0)
         self._servos = bool((implicit & active).any())
         self._held = ~implicit
+        self._feeds = bool((self._held & active).any())  # whether torques follow the state
         beyond = (gains["v_index"] >= robot.nv) & self._held & active
         for _, k in np.argwhere(beyond)[:1]:
             raise ControllerError(
@@ -196,7 +197,7 @@ class Tape:
         by_torques, by_targets = np.zeros((n, steps, nu)), np.zeros((n, steps, nu))
         by_gains = np.zeros((2, n, nu))
         by_parameters = np.zeros((n, len(parameters)))
-        seen = Seen.none(n, steps)
+        seen, on = Seen.none(n, steps), self._feedback()
         for begin, end in self._blocks(backwards=True):
             found = self._again(begin, end, parameters, contact_speed, of_pd, seen)
             for k in range(end - 1, begin - 1, -1):
@@ -205,15 +206,15 @@ class Tape:
                 by_parameters += (found.by[:, k - begin] @ adjoint[:, :, None])[:, :, 0]
                 adjoint = back[:, :base]
                 push = by_torques[:, k] = back[:, base : base + nu]
-                on = self._pd(k)
-                by_targets[:, k] = on.kp * on.free * push
-                by_gains += push * on.free * np.stack((on.away, on.slower))
-                adjoint += on.pulled(push, base)
+                if self._feeds:
+                    adjoint += on.at(k).pulled(push, base)
                 if of_pd:
-                    by_targets[:, k] += back[:, base + nu : base + 2 * nu]
+                    by_targets[:, k] = back[:, base + nu : base + 2 * nu]
                 if of_pd == 3:
                     by_gains += back[:, base + 2 * nu :].reshape(n, 2, nu).swapaxes(0, 1)
                 adjoint += ahead[:, k] if k else self._closed(ahead[:, :1])[:, 0]
+        by_targets += on.kp * on.free * by_torques
+        by_gains += np.sum(by_torques * on.free * np.stack((on.away, on.slower)), axis=2)
         if of_pd == 1:
             by_gains[:, ~self._held] = np.nan
         return Gradients(
@@ -242,12 +243,12 @@ class Tape:
         rows = np.tile(np.eye(base)[:first], (n, 1, 1))
         out[:, 0, :, :first] = np.swapaxes(self._closed(rows), 1, 2) if starts else 0.0
         of_pd = 3 if self._servos else 0
-        seen = Seen.none(n, steps)
+        seen, feedback = Seen.none(n, steps), self._feedback()
         for begin, end in self._blocks(backwards=False):
             found = self._again(begin, end, parameters, contact_speed, of_pd, seen)
             for k in range(begin, end):
                 some, before = found.changes[:, k - begin], out[:, k]
-                on = self._pd(k)
+                on = feedback.at(k)
                 more = on.felt(before)
                 for column, (field, joint) in enumerate(gains):
                     lever = on.away if field == "kp" else on.slower
@@ -325,26 +326,27 @@ class Tape:
                     out[i, k, :nv] = tangent.rates(self.rollout.q[i, k]).T @ array[i, k]
         return out
 
-    def _pd(self, k: int) -> Feedback:
-        """How the held torques of a PD answered in step k."""
-        gains, at = self.inputs.gains, np.arange(self.n)[:, None]
-        on = np.where(self._held, 1.0, 0.0)
+    def _feedback(self) -> Feedback:
+        """How the held torques of a PD answered in all steps."""
+        gains, on = self.inputs.gains[:, None], np.where(self._held, 1.0, 0.0)[:, None]
         v_index = np.minimum(gains["v_index"], self.nv - 1)
         q_index = np.minimum(gains["q_index"], self.rollout.q.shape[2] - 1)
-        rates = self.rollout.v[:, k][at, v_index]
         # Of states that have stopped before nothing is asked.
-        rates = np.nan_to_num(rates)
-        away = self._aim("target", k) - np.nan_to_num(self.rollout.q[:, k][at, q_index])
-        slower = self._aim("velocity", k) - rates
+        angles, rates = (
+            np.nan_to_num(np.take_along_axis(knots[:, :-1], index, axis=2))
+            for knots, index in ((self.rollout.q, q_index), (self.rollout.v, v_index))
+        )
+        away, slower = self._aims("target") - angles, self._aims("velocity") - rates
         asked = gains["kp"] * away + gains["kd"] * slower
         free, by_rate = motor_slopes(gains, asked, rates)
-        return Feedback(
-            on * free, on * by_rate, gains["kp"] * on, gains["kd"] * on, away, slower, v_index,
-        )  # fmt: skip
+        found = on * free, on * by_rate, gains["kp"] * on, gains["kd"] * on, away, slower, v_index
+        shape = self.n, self.steps, self.nu
+        return Feedback(*(np.broadcast_to(one, shape) for one in found))
 
-    def _aim(self, what: str, k: int) -> Array:
+    def _aims(self, what: str) -> Array:
+        """(n, steps or 1, nu) targets of a PD, or their velocities."""
         moving = self.inputs.targets if what == "target" else self.inputs.rates
-        return moving[:, k] if moving.shape[1] else self.inputs.gains[what]
+        return moving if moving.shape[1] else self.inputs.gains[what][:, None]
 
     def _again(
         self,
@@ -374,6 +376,7 @@ class Tape:
             steps: list[Step | ConvergenceError] = side_by_side(
                 workers, rows, MaximalLinearizer.of_given
             )
+            contacts = []
             for (i, k), row, step in zip(places, rows, steps, strict=True):
                 if isinstance(step, ConvergenceError):
                     speed = SMOOTHER * workers[0].contact_speed
@@ -383,7 +386,8 @@ class Tape:
                         raise step.of_state(i)
                     step, seen.smoothed[i, k] = smooth, True
                 out.changes[i, k - begin], out.by[i, k - begin] = step.changes, step.by
-                seen.modes[i][k] = _modes(robot, step)
+                contacts.append(step.contacts)
+            seen.note(places, contacts)
         return out
 
     def _workers(
@@ -413,14 +417,15 @@ class Tape:
         """What step k of state i followed from."""
         rollout, inputs, robot = self.rollout, self.inputs, self._origin.robot
         forces = np.zeros(robot.v_offsets[-1])
-        held = inputs.torques[i, k if inputs.torques.shape[1] > 1 else 0]
-        forces[robot.actuated] = np.where(self._held[i], rollout.tau[i, k], held)
-        gains = inputs.gains[i, : self.nu if self._servos else 0].copy()
+        forces[robot.actuated] = rollout.tau[i, k]
+        gains = inputs.gains[i, : self.nu if self._servos else 0]
         if self._servos:
-            gains["target"], gains["velocity"] = (
-                self._aim("target", k)[i],
-                self._aim("velocity", k)[i],
-            )
+            held = inputs.torques[i, k if inputs.torques.shape[1] > 1 else 0]
+            forces[robot.actuated] = np.where(self._held[i], rollout.tau[i, k], held)
+            gains = gains.copy()
+            for name in ("target", "velocity"):
+                aims = self._aims(name)[i]
+                gains[name] = aims[k if len(aims) > 1 else 0]
             for name in ("kp", "kd"):
                 gains[name][self._held[i]] = 0.0  # in the torques already
         state = rollout.q[i, k], rollout.v[i, k]
@@ -428,7 +433,7 @@ class Tape:
 
 
 class Feedback(NamedTuple):
-    """How held torques of a PD (n, nu) follow from the state; zero where there is none.
+    """How held torques of a PD (n, steps, nu) follow from the state; zero where there is none.
 
     `free` is 1 where a motor gives what it is asked for, `by_rate` what its limit falls by with
     the rate; `away` and `slower` are what kp and kd act on.
@@ -441,6 +446,10 @@ class Feedback(NamedTuple):
     away: Array
     slower: Array
     v_index: NDArray[np.int64]
+
+    def at(self, k: int) -> Feedback:
+        """The same of one step, (n, nu)."""
+        return Feedback._make(one[:, k] for one in self)
 
     def pulled(self, push: Array, base: int) -> Array:
         """(n, 2 nv) by the state, from derivatives by the torques (n, nu)."""
@@ -470,9 +479,3 @@ def projection(sim: Simulation, q: Array, v: Array, time: float) -> Array:
             ends.append(np.concatenate((dynamics.difference(q, sim.q), sim.v)))
         out[:, k] = (ends[0] - ends[1]) / (2.0 * STEP)
     return out
-
-
-def _modes(robot: Mechanism, step: Step) -> tuple[Any, ...]:
-    """What touches in a step, and how."""
-    modes = contact_modes(robot, *step.contacts)
-    return tuple((one.body, one.other, one.mode) for one in modes if one.mode != "open")

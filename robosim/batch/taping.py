@@ -21,7 +21,7 @@ def check_taped(tape: bool | str, every: int, control: Controls, origin: Simulat
         raise OptionError(f"tape must be a bool or 'carried', not {tape!r}")
     if every != 1:
         raise OptionError(f"a taped rollout needs all knots: leave every out, or 1, not {every}")
-    if origin.parts.loads.controls is not None:
+    if any(actuator.implicit for actuator in origin.robot.actuators):
         raise OptionError(
             f"'{origin.robot.name}' has implicit actuators, whose controls are not recorded in a "
             "tape: use linearize step by step"

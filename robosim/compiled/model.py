@@ -116,8 +116,8 @@ class Model(NamedTuple):
     loops: Loops | None  # of a tree, None if it has none
     charts: Charts | None  # of joints that are charts, which find them by their addresses
     restitution: Array | None  # (nc,) of each contact and slot; None if nothing bounces
-    actuators: Actuators | None  # implicit ones, None if there are none
-    drags: NDArray[np.void] | None  # (nb,) DRAG in body axes; None if no body has any
+    actuators: Actuators | None  # implicit ones; None if there are neither these nor drags
+    drags: NDArray[np.void] | None  # (nb,) DRAG in body axes; None as above
     bearings: Bearings | None  # None if no joint has one
     elements: NDArray[np.void] | None  # ELEMENT; None without soft solids
 

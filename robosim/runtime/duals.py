@@ -20,6 +20,7 @@ from robosim.kernels.compiler.addresses import TYPES, load
 from robosim.kernels.compiler.cache import named
 from robosim.kernels.compiler.jit import entry
 from robosim.runtime.handles import INFO_TYPE, Handle, Parts, scheme_of, solver
+from robosim.runtime.known import may_follow, translations
 from robosim.runtime.wide import in_lanes, laned_type, vector_of, words_between
 from robosim.validation import Array
 
@@ -56,11 +57,22 @@ class DualParts(NamedTuple):
     turns: NDArray[np.int64]  # (n, 2) of free rotations the place in v and in q
     row: Array  # (4,) scratch
     mid: Array  # (nj, 6) rates of the joints where the plain step begins
+    chords: Array  # (nv,) rates of the chords that it begins with, or nearly so
     told: NDArray[np.void]  # (1,) INFO of the plain step
     carried: NDArray[np.void]  # (n,) FIELD of what the plain step tells
     touching: NDArray[np.void]  # (n,) FIELD of its first contact
     featured: NDArray[np.void]  # (n,) FIELD of the first feature
     sizes: NDArray[np.int64]  # (4,) bytes to the next: contacts, those of duals; features, theirs
+    at: NDArray[np.int64]  # (n,) of each direction the row in along and slopes
+    order: NDArray[np.int64]  # (n,) the direction of each row
+    unknown: int  # rows that are taken, where nothing follows; those after them are known
+    others: int  # the same without torques that follow from velocities
+    follows: bool  # whether they do, in undivided steps
+    motors: NDArray[np.int64] | None  # (nu,) of each torque the place in v; None of no tree
+    momenta: Array  # (nv, nv) of those along the coordinates, derivatives by velocities
+    weights: Array  # (nv,) scratch
+    impulse: Any  # (velocities,) scratch
+    pushed: Any  # (velocities,) scratch
 
 
 class Starts(NamedTuple):
@@ -121,15 +133,24 @@ class DualStep:
         by_state = by_torques + of_pd * len(gains)
         count = by_state if directions is None else directions
         along = np.zeros((count, nq + nv + rates + 3 * len(gains)))
+        slopes = np.zeros((count, nq + nv))
         places, turns = tangent_places(robot)
+        motors, known = np.asarray(robot.actuated, dtype=np.int64), []
         if directions is None:
+            known = translations(robot, parts.model)
             singles = np.flatnonzero(places >= 0)
             along[singles, places[singles]] = 1.0
             along[range(nv, 2 * nv), range(nq, nq + nv)] = 1.0
-            motors = nq + nv + np.asarray(robot.actuated, dtype=np.int64)
-            along[range(2 * nv, by_torques), motors] = 1.0
+            along[range(2 * nv, by_torques), nq + nv + motors] = 1.0
             aims = range(nq + nv + rates, nq + nv + rates + count - by_torques)
             along[range(by_torques, count), aims] = 1.0
+        follows = directions is None and may_follow(robot, parts.model, parts.options, closes)
+        torques = list(range(2 * nv, by_torques)) if directions is None else []
+        first = [d for d in range(count) if d not in {*known, *torques}]
+        order = np.array([*first, *torques, *known], dtype=np.int64)
+        at = np.argsort(order)
+        along = along[order]
+        slopes[at[known], places[known]] = 1.0
         narrow = parts.memory.guesses
         # Contacts one by one, as most of them are not there.
         rest = narrow._replace(contacts=narrow.contacts[:0], features=narrow.features[:0])
@@ -152,7 +173,7 @@ class DualStep:
             np.zeros(nq + nv + rates),
             along,
             np.zeros(nq + nv),
-            np.zeros((count, nq + nv)),
+            slopes,
             gains.copy(),
             widened(gains),
             np.zeros(rates, dtype=np.int64),
@@ -165,6 +186,7 @@ class DualStep:
             turns,
             np.zeros(4),
             np.zeros((len(parts.model.joints), 6)),
+            np.zeros(nv),
             np.zeros(1, dtype=INFO),
             words_between(
                 (*acting[0], *rest),
@@ -175,18 +197,28 @@ class DualStep:
             words_between((narrow.contacts[:1],), (guesses.contacts[:1],), friction, duals),
             words_between((narrow.features[:1],), (guesses.features[:1],), friction, duals),
             np.array([array.strides[0] for array in arrays]),
+            at,
+            order,
+            count - len(known),
+            len(first) if follows else count - len(known),
+            follows,
+            motors if parts.model.tree else None,
+            np.zeros((nv, nv)),
+            np.zeros(nv),
+            widened(np.zeros(rates)),
+            widened(np.zeros(rates)),
         )
         self._plain = plain
-        self._single: Handle | None = None
+        self._starts: dict[int, Handle] = {}
         handle = Handle(self.parts)
         kind, dual = kind_of_duals(handle)
         self._handle, self._kind = handle, kind
         self._info = dual.types[DualParts._fields.index("info")].dtype
 
     def starts(self, n: int) -> Handle:
-        """Memory for some starts; of a single one it is there once."""
-        if n == 1 and self._single is not None:
-            return self._single
+        """Memory for some starts; that of the last ones again, if these were as many."""
+        if n in self._starts:
+            return self._starts[n]
         on = self.parts
         made = Handle(
             Starts(
@@ -202,8 +234,8 @@ class DualStep:
                 np.zeros(n, dtype=np.int64),
             )
         )
-        if n == 1:
-            self._single = made
+        # A single one comes between others.
+        self._starts = {k: known for k, known in self._starts.items() if k == 1} | {n: made}
         return made
 
     def take(self, starts: Handle, arc: float) -> None:

@@ -290,7 +290,8 @@ class MaximalLinearizer(Linearizer):
     ) -> list[Linearization | ConvergenceError]:
         """See `Linearizer`."""
         each = list(zip(sims, torques, strict=True))
-        if len(sims) > 1 and sims[0].parts.loads.controls is not None:
+        controls = sims[0].parts.loads.controls
+        if len(sims) > 1 and controls is not None and len(controls) > 0:
             # All that are taken in one call have the same controls.
             return super().of_all(sims, torques, controller)
         given = [self._given(sim, tau, controller) for sim, tau in each]
@@ -433,10 +434,13 @@ class MaximalLinearizer(Linearizer):
 
     def _read(self, starts: Handle, others: Sequence[Handle], i: int = 0) -> Step:
         """What a step along all directions has come to."""
-        values, rows = starts.values, [np.zeros((0, 2 * self.robot.nv))]
-        rows += [other.values.changes[i] for other in others]
-        by = np.concatenate(rows)[: len(self.parameters)]
-        return Step(values.ends[i].copy(), values.changes[i].copy(), by, self._contacts(starts, i))
+        values, by = starts.values, np.zeros((0, 2 * self.robot.nv))
+        if others:
+            rows = [other.values.changes[i] for other in others]
+            by = np.concatenate(rows)[: len(self.parameters)]
+        # Steps that are taken one by one share their memory.
+        changes = values.changes[i] if len(values.status) > 1 else values.changes[i].copy()
+        return Step(values.ends[i].copy(), changes, by, self._contacts(starts, i))
 
     def _told(self, step: Step) -> Linearization:
         robot, base = self.robot, 2 * self.robot.nv

@@ -15,6 +15,12 @@ from robosim.simulation.linearizer import ContactMode
 from robosim.simulation.readings import other_name
 from robosim.validation import Array
 
+LIMITS = LIMIT, RATE, CONE, TURN
+ON_JOINTS = *LIMITS, DRY
+# The last of them is that of what another contact has besides, against turning.
+MODES = "open", "closed", "stick", "slide", ""
+OPEN, CLOSED, STICK, SLIDE, RESISTS = range(len(MODES))
+
 if not PLAIN:
     from robosim.runtime.duals import DualStep
 
@@ -40,7 +46,10 @@ class Solved(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A step to first order, with rows for directions."""
+    """A step to first order, with rows for directions.
+
+    Of several its changes are overwritten when their linearizer takes as many again.
+    """
 
     ends: Array  # (nq + nv,)
     changes: Array  # (directions, 2 nv) by the state, torques and, if asked for, a PD
@@ -63,23 +72,43 @@ def contact_modes(
     """Modes of all contacts, limits and dry friction in the equations of a step."""
     scene = robot.touching_shapes() if model.collision is not None else []
     found = []
-    for slot, kind, resists, body, other, joint, *numbers in told.tolist():
-        mass, mu, gamma, s, psi, friction, step_back = numbers
-        pushes, left, inside = gamma / mass, (mu * gamma - friction) / mass, step_back < 0.0
-        if kind in (LIMIT, RATE, CONE, TURN):
-            what = "velocity limit" if kind == RATE else "limit"
-            mode, margin = "closed" if pushes > s else "open", abs(pushes - s)
-            found.append(ContactMode(robot.joints[joint].name, what, mode, margin, inside))
-        elif kind == DRY:
-            left = (gamma - friction) / mass
-            mode, margin = "stick" if left > psi else "slide", abs(left - psi)
-            found.append(ContactMode(robot.joints[joint].name, "friction", mode, margin, inside))
-        elif resists == 0:
-            name = robot.bodies[body].name
-            beside = other_name(robot, model, scene, other, slot)
-            mode, margin = "open", s - pushes
-            if pushes > s:
-                mode = "stick" if left > psi else "slide"
-                margin = min(pushes - s, abs(left - psi))
-            found.append(ContactMode(name, beside, mode, margin, inside))
+    modes, margins = modes_of(told)
+    rows = zip(told.tolist(), modes.tolist(), margins.tolist(), strict=True)
+    for (slot, kind, _, body, other, joint, *_, step_back), mode, margin in rows:
+        if mode == RESISTS:
+            continue
+        if kind in ON_JOINTS:
+            what = "friction" if kind == DRY else "velocity limit" if kind == RATE else "limit"
+            names = robot.joints[joint].name, what
+        else:
+            names = robot.bodies[body].name, other_name(robot, model, scene, other, slot)
+        found.append(ContactMode(*names, MODES[mode], margin, step_back < 0.0))
     return tuple(found)
+
+
+def closed_contacts(model: Model, told: NDArray[np.void]) -> tuple[NDArray[np.bool_], Array]:
+    """Which contacts are not open, and (n, 6) numbers that tell these and their modes apart."""
+    modes, _ = modes_of(told)
+    names = "kind", "resists", "body", "other", "joint"
+    # Of shapes also the pair, as all obstacles are one body.
+    pairs = np.zeros(len(told), dtype=np.int64)
+    if model.collision is not None:
+        ends = model.collision.pairs["slot_end"]
+        pairs = 1 + np.searchsorted(ends, told["slot"], side="right")
+        pairs[told["slot"] < model.n_ground] = 0
+    numbers = np.stack((*(told[name] for name in names), pairs, modes), axis=1)
+    return (modes != OPEN) & (modes != RESISTS), numbers
+
+
+def modes_of(told: NDArray[np.void]) -> tuple[NDArray[np.int64], Array]:
+    """Numbers in MODES of contacts, and their margins."""
+    mass, gamma, s, psi = (told[name] for name in ("mass", "gamma", "s", "psi"))
+    kind, pushes = told["kind"], gamma / mass
+    dry = kind == DRY
+    left = (np.where(dry, 1.0, told["mu"]) * gamma - told["friction"]) / mass
+    rubs, closes = dry | (pushes > s), np.isin(kind, LIMITS)
+    grip, bears = np.where(left > psi, STICK, SLIDE), np.where(pushes > s, CLOSED, OPEN)
+    modes = np.where(closes, bears, np.where(rubs, grip, OPEN))
+    away, slips = np.abs(pushes - s), np.abs(left - psi)
+    margins = np.where(dry, slips, np.where(rubs & ~closes, np.minimum(away, slips), away))
+    return np.where((told["resists"] != 0) & ~dry & ~closes, RESISTS, modes), margins

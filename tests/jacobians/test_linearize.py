@@ -25,6 +25,8 @@ from robosim import (
 from robosim.controllers import PD
 from robosim.models import builders
 from robosim.optimize.derivatives import along
+from robosim.runtime import duals
+from robosim.runtime.known import translations
 from robosim.simulation.linearization import linearize_each
 from robosim.simulation.parameters import parameter
 
@@ -128,6 +130,22 @@ def test_the_a1_on_its_feet(a1, controller, seconds):
     sim.run(seconds, controller)
     found = compare(sim, 1e-8, within=1e-4)
     assert {one.mode for one in found.contacts} & {"stick", "slide"}
+
+
+def test_columns_that_follow_from_others(a1, monkeypatch):
+    """Those of torques, and of translations along the ground, are what passes of their own find."""
+    sim = simulation(a1, contact_speed=SMOOTH)
+    sim.run(0.437, "trot")
+    assert translations(a1, sim.parts.model) == [0, 1]
+    found, asked = linearize(sim), []
+    monkeypatch.setattr(duals, "may_follow", lambda *_: bool(asked.append(1)))
+    monkeypatch.setattr(duals, "translations", lambda *_: [])
+    twin = sim.copy()
+    passed = linearize(twin)
+    assert len(asked) > 0
+    np.testing.assert_allclose(passed.A, found.A, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(passed.B, found.B, rtol=0, atol=1e-11)
+    assert np.abs(found.B).max() > 1e-2
 
 
 def test_the_a1_that_lands(a1):

@@ -44,11 +44,9 @@ def implicit_actuators(mechanism: Mechanism) -> list[int]:
     return [k for v in sorted(acting) for k in acting[v]]
 
 
-def compile_actuators(mechanism: Mechanism, n_rates: int) -> Actuators | None:
-    """The implicit actuators by coordinate, None if there are none."""
+def compile_actuators(mechanism: Mechanism, n_rates: int) -> Actuators:
+    """The implicit actuators by coordinate."""
     acting = acted_on(mechanism)
-    if not acting:
-        return None
     counts = [len(acting.get(v, ())) for v in range(n_rates)]
     which = implicit_actuators(mechanism)
     laws = np.zeros(len(which), dtype=ACTUATOR)

@@ -36,10 +36,8 @@ def body_records(mechanism: Mechanism, contacts: NDArray[np.void]) -> NDArray[np
     return bodies
 
 
-def drag_records(mechanism: Mechanism) -> NDArray[np.void] | None:
-    """DRAG records of the bodies, None if none has any."""
-    if all(body.drag is None for body in mechanism.bodies):
-        return None
+def drag_records(mechanism: Mechanism) -> NDArray[np.void]:
+    """DRAG records of the bodies."""
     records = np.zeros(len(mechanism.bodies), dtype=DRAG)
     for record, body in zip(records, mechanism.bodies, strict=True):
         if body.drag is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from robosim.compiled.building.actuators import compile_actuators
+from robosim.compiled.building.actuators import acted_on, compile_actuators
 from robosim.compiled.building.bearings import compile_bearings
 from robosim.compiled.building.bodies import body_records, drag_records
 from robosim.compiled.building.charts import place_charts
@@ -51,6 +51,8 @@ def compile_model(
         if extra is not None:
             extra.setflags(write=False)
     loops = compile_loops(mechanism, joints, couplings, velocity_limits) if articulated else None
+    # Where there is one of the two, both have arrays: so the same kernels serve all mixtures.
+    resists = bool(acted_on(mechanism)) or any(body.drag is not None for body in mechanism.bodies)
     return Model(
         bodies,
         joints,
@@ -69,8 +71,8 @@ def compile_model(
         loops,
         charts,
         restitutions(mechanism, collision, n_slots),
-        compile_actuators(mechanism, len(coordinates)),
-        drag_records(mechanism),
+        compile_actuators(mechanism, len(coordinates)) if resists else None,
+        drag_records(mechanism) if resists else None,
         compile_bearings(mechanism, contacts),
         elements,
     )

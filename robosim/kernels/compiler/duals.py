@@ -11,6 +11,7 @@ Where a function has no derivative, one of the two sides counts; that of a root 
 
 import math
 import operator
+from functools import partial
 
 from llvmlite import ir
 from numba import types
@@ -30,17 +31,17 @@ from robosim.kernels.compiler.lanes import (
     any_of,
     call_llvm,
     declare,
+    fma,
     reordered,
     spread,
 )
+from robosim.kernels.compiler.lowering import add_product as sum_of_product
 
 DIRECTIONS = 7  # with the number one register of eight, or two of four
 
 
 class Duals(Lanes):
     """A float and its derivatives."""
-
-    fuses = False
 
     @property
     def truth(self):
@@ -49,6 +50,14 @@ class Duals(Lanes):
     @staticmethod
     def number(builder, value):
         return number(builder, value)
+
+    @staticmethod
+    def factors_of(value):
+        return getattr(value, "factors", None)
+
+    @staticmethod
+    def add_product(builder, a, b, c):
+        return add_product(builder, a, b, c, partial(fma, builder))
 
 
 register_default(Duals)(LanesModel)
@@ -72,15 +81,26 @@ def times(builder, value, dual):
     return builder.fmul(spread(builder, value, dual.type.count), dual)
 
 
-def product(builder, a, b):
-    """a b of two duals."""
-    count = a.type.count
-    slopes = with_number(builder, a, ir.Constant(DOUBLE, 0.0))
-    out = builder.fadd(
-        builder.fmul(reordered(builder, a, [0] * count), b),
-        builder.fmul(reordered(builder, b, [0] * count), slopes),
-    )
-    return with_number(builder, out, builder.fmul(number(builder, a), number(builder, b)))
+def all_slopes(builder, slopes, dual):
+    """The derivatives `slopes` beside the number of a dual."""
+    mask = ir.Constant(ir.VectorType(TRUTH, dual.type.count), [0] + [1] * (dual.type.count - 1))
+    return builder.select(mask, slopes, dual)
+
+
+def add_product(builder, a, b, c, add):
+    """a b + c of three duals, by `add`, which is that of vectors; numbers as those of floats."""
+    numbers = [reordered(builder, one, [0] * one.type.count) for one in (a, b)]
+    out = add(numbers[0], b, c)
+    return all_slopes(builder, add(numbers[1], a, out), out)
+
+
+def product(builder, a, b, add):
+    """a b of two duals, from which a sum can take them."""
+    numbers = [reordered(builder, one, [0] * one.type.count) for one in (a, b)]
+    out = builder.fmul(numbers[0], b)
+    out = all_slopes(builder, add(numbers[1], a, out), out)
+    out.factors = a, b
+    return out
 
 
 def along(builder, dual, value, slope):
@@ -105,7 +125,7 @@ for _function in (operator.mul, operator.imul):
 
     @lower_builtin(_function, Duals, Duals)
     def multiply(context, builder, signature, args):
-        return product(builder, *args)
+        return product(builder, *args, sum_of_product(context, builder))
 
 
 for _function in (operator.truediv, operator.itruediv):

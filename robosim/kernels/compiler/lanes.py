@@ -36,8 +36,6 @@ DOUBLE, INDEX, TRUTH = ir.DoubleType(), ir.IntType(32), ir.IntType(1)
 class Lanes(types.Type):
     """`width` floats, one for each state or limb."""
 
-    fuses = True  # whether a product of two is one of their numbers
-
     def __init__(self, name, width):
         self.width = width
         super().__init__(f"{name}{width}")
@@ -56,11 +54,36 @@ class Lanes(types.Type):
         """What is compared of one."""
         return value
 
+    @staticmethod
+    def factors_of(value):
+        """What a value is the product of, if it is one."""
+        return product_of(value)
+
+    @staticmethod
+    def add_product(builder, a, b, c):
+        """a b + c with one rounding."""
+        return fma(builder, a, b, c)
+
     def can_convert_from(self, typingctx, other):
         return Conversion.promote if isinstance(other, (types.Float, types.Integer)) else None
 
     def unify(self, typingctx, other):
         return self if isinstance(other, (types.Float, types.Integer)) else None
+
+
+def product_of(value):
+    """The two factors of an llvm value that is their product, or else None."""
+    return value.operands if getattr(value, "opname", "") == "fmul" else None
+
+
+def fma(builder, a, b, c):
+    """a b + c with one rounding."""
+    kind = a.type
+    name = "llvm.fma.f64" if kind == DOUBLE else f"llvm.fma.v{kind.count}f64"
+    function = builder.module.globals.get(name)
+    if function is None:
+        function = ir.Function(builder.module, ir.FunctionType(kind, [kind] * 3), name)
+    return builder.call(function, [a, b, c])
 
 
 class Mask(types.Type):

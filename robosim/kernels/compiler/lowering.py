@@ -13,14 +13,13 @@ the end, at the cost of some instructions in every access to a record.
 import operator
 from collections import Counter
 
-from llvmlite import ir
 from numba.core import types
 from numba.core.compiler_machinery import register_pass
 from numba.core.ir import Del
 from numba.core.lowering import Lower
 from numba.core.typed_passes import NativeLowering
 
-from robosim.kernels.compiler.lanes import DOUBLE, Lanes
+from robosim.kernels.compiler.lanes import Lanes, fma, product_of
 
 SUMS = {operator.add, operator.iadd}
 DIFFERENCES = {operator.sub, operator.isub}
@@ -30,16 +29,6 @@ def has_fma(codegen):
     """Whether the processor has such an operation; where it has none a library would be called."""
     features = codegen._tm_features.split(",")
     return "+fma" in features or "aarch64" in codegen._llvm_module.triple
-
-
-def fma(builder, a, b, c):
-    """a b + c with one rounding."""
-    kind = a.type
-    name = "llvm.fma.f64" if kind == DOUBLE else f"llvm.fma.v{kind.count}f64"
-    function = builder.module.globals.get(name)
-    if function is None:
-        function = ir.Function(builder.module, ir.FunctionType(kind, [kind] * 3), name)
-    return builder.call(function, [a, b, c])
 
 
 def add_product(context, builder):
@@ -79,22 +68,26 @@ class KernelLower(Lower):
         self._uses = Counter(var.name for one in statements for var in one.list_vars())
 
     def lower_binop(self, resty, expr, op):
-        kind = resty == types.float64 or (isinstance(resty, Lanes) and resty.fuses)
+        kind = resty == types.float64 or isinstance(resty, Lanes)
         if kind and op in SUMS | DIFFERENCES and has_fma(self.library.codegen):
             for product, other in ((expr.lhs, expr.rhs), (expr.rhs, expr.lhs)):
-                found = self._blk_local_varmap.get(product.name)
-                if self._uses[product.name] == 2 and getattr(found, "opname", "") == "fmul":
-                    return self._fuse(expr, op, product, other)
+                factors = self._factors(product)
+                if self._uses[product.name] == 2 and factors is not None:
+                    return self._fuse(resty, expr, op, product, other, factors)
         return super().lower_binop(resty, expr, op)
 
-    def _fuse(self, expr, op, product, other):
+    def _factors(self, product):
+        """What a variable is the product of, if it is one."""
+        value, kind = self._blk_local_varmap.get(product.name), self.typeof(product.name)
+        return kind.factors_of(value) if isinstance(kind, Lanes) else product_of(value)
+
+    def _fuse(self, resty, expr, op, product, other, factors):
         builder, first = self.builder, product is expr.lhs
         asked = self.fndesc.calltypes[expr].args
 
         def as_asked(value, var, k):
             return self.context.cast(builder, value, self.typeof(var.name), asked[k])
 
-        factors = self._blk_local_varmap[product.name].operands
         a, b = (as_asked(one, product, 0 if first else 1) for one in factors)
         c = as_asked(self.loadvar(other.name), other, 1 if first else 0)
         if op in DIFFERENCES:
@@ -102,6 +95,8 @@ class KernelLower(Lower):
                 c = builder.fneg(c)
             else:
                 a = builder.fneg(a)
+        if isinstance(resty, Lanes):
+            return resty.add_product(builder, a, b, c)
         return fma(builder, a, b, c)
 
 

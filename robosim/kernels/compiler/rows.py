@@ -12,7 +12,7 @@ from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
 from robosim.compiled.arrays import LINE, WORD
-from robosim.kernels.compiler.duals import Duals, product
+from robosim.kernels.compiler import duals
 from robosim.kernels.compiler.lanes import DOUBLE, INDEX, Lanes, lanes_among, spread
 from robosim.kernels.compiler.lowering import add_product
 
@@ -91,12 +91,13 @@ def chosen(builder, row, order):
 
 def products(context, builder, element):
     """Functions (a, b) and (a, b, c) of llvm values: a b and a b + c."""
-    if isinstance(element, Duals):
+    add = add_product(context, builder)
+    if isinstance(element, duals.Duals):
         return (
-            lambda a, b: product(builder, a, b),
-            lambda a, b, c: builder.fadd(product(builder, a, b), c),
+            lambda a, b: duals.product(builder, a, b, add),
+            lambda a, b, c: duals.add_product(builder, a, b, c, add),
         )
-    return builder.fmul, add_product(context, builder)
+    return builder.fmul, add
 
 
 @intrinsic

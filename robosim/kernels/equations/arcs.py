@@ -33,10 +33,7 @@ def arc_excess(square):
 @kernel
 def find_changes(model, poses, twists, dt, work):
     """work.rhs = what leads the twists from chords to arcs; whether that is anything."""
-    largest = 0.0
-    for b in range(model.bodies.shape[0]):
-        largest = max(largest, turn_squared(twists[b].w, dt))
-    if everywhere(largest < SMALLEST_TURN * SMALLEST_TURN):
+    if everywhere(farthest_turn(model, twists, dt) < SMALLEST_TURN * SMALLEST_TURN):
         return False
     for b in range(model.bodies.shape[0]):
         square, change = turn_squared(twists[b].w, dt), work.rhs[b].w
@@ -46,6 +43,15 @@ def find_changes(model, poses, twists, dt, work):
             change[3 + k] = excess * twists[b].w[3 + k]
     follow_turns(model, poses, work)
     return True
+
+
+@kernel
+def farthest_turn(model, twists, dt):
+    """Square of how far twists turn the body in dt that they turn the farthest."""
+    largest = 0.0
+    for b in range(model.bodies.shape[0]):
+        largest = max(largest, turn_squared(twists[b].w, dt))
+    return largest
 
 
 @kernel

@@ -20,7 +20,7 @@ def run_anew(scheme, model, state, memory, loads, work, options, solver, run, be
     for k in range(begin, end):
         copy_guesses(memory.guesses, work.learned)
         fill(0, memory.system.valid)
-        put_bodies(model, state, memory, work, arc)
+        put_bodies(model, state, memory, work, arc, None)
         copy_guesses(work.learned, memory.guesses)
         apply_controls(state, loads, options, run, k)
         status = step(

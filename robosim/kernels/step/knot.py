@@ -1,26 +1,31 @@
 """The knot that a simulation starts from."""
 
+from robosim.kernels.compiler.duals import are_duals, number_of
 from robosim.kernels.compiler.jit import entry, kernel
 from robosim.kernels.compiler.lanes import everywhere
 from robosim.kernels.equations.algebra import assign, fill, rotate, rotate_back
-from robosim.kernels.equations.arcs import find_changes
+from robosim.kernels.equations.arcs import farthest_turn, find_changes
 from robosim.kernels.equations.coordinates import move_bodies, place_bodies, read_joints
 from robosim.kernels.equations.joint import joint_motion_map, own_rate, rate_along
 from robosim.kernels.equations.tendon import is_tendon, span_rate
 
 MOST_REPETITIONS = 12
+ALIKE = 1e-14  # part of derivatives of rates by which they may be off
 CLOSE = 1e-16  # change of rates, as part of the largest, below which they are found
 
 
 @entry
 def set_bodies(model, state, memory, work, dt):
     """`put_bodies`, called from Python."""
-    put_bodies(model, state, memory, work, dt)
+    put_bodies(model, state, memory, work, dt, None)
 
 
 @kernel
-def put_bodies(model, state, memory, work, dt):
-    """Put the bodies where state.q and state.v say, as the tree's joints lead to them."""
+def put_bodies(model, state, memory, work, dt, chords):
+    """Put the bodies where state.q and state.v say, as the tree's joints lead to them.
+
+    `chords` are for `find_chords`.
+    """
     place_bodies(model, state.q, work, memory.system.pose1)
     move_bodies(model, memory.system.pose1, state.q, state.v, work, work.twists)
     for i in range(state.bodies.shape[0]):
@@ -32,22 +37,29 @@ def put_bodies(model, state, memory, work, dt):
             body.q[k] = pose.q[k]
         rotate_back(pose.R, work.twists[i].w[3:], body.omega)
     read_joints(model, state, work, memory.system.pose1, work.twists, model.bodies.shape[0])
-    find_chords(model, memory.system.pose1, state.q, state.v, dt, work)
+    find_chords(model, memory.system.pose1, state.q, state.v, dt, work, chords)
     start_knot(model, state, memory, work)
 
 
 @kernel
-def find_chords(model, poses, q, v, dt, work):
+def find_chords(model, poses, q, v, dt, work, chords):
     """work.twists = chords of an interval dt from which the tree's velocities v are read.
 
     What is read of chords are their rates and those of what leads them to arcs. So chords have the
     rates v without the latter, repeated: each time they are closer by the square of an angle.
+    Leaves their rates in the `law` of the joints. Where these `chords` are known, or nearly so,
+    what is left to be found are derivatives.
     """
     t, nb = work.scratch[0], model.bodies.shape[0]
     for j in range(nb):
         joint, given = model.joints[j], work.joints[j].law
         for row in range(joint.m_T + joint.m_R):
             given[row] = v[joint.v_begin + row]
+    if chords is not None:
+        for n in range(chords.shape[0]):
+            v[n] = chords[n] + (v[n] - number_of(v[n]))
+        move_bodies(model, poses, q, v, work, work.twists)
+    square = apart = farthest_turn(model, work.twists, dt)
     for _ in range(MOST_REPETITIONS):
         if not find_changes(model, poses, work.twists, dt, work):
             break
@@ -64,12 +76,15 @@ def find_chords(model, poses, q, v, dt, work):
                 left, largest = max(left, abs(rate - v[n])), max(largest, abs(rate))
                 v[n] = rate
         move_bodies(model, poses, q, v, work, work.twists)
-        if everywhere(left <= CLOSE * largest):
+        apart *= square
+        derived = not are_duals(apart) or everywhere(apart <= ALIKE)
+        if derived and everywhere(left <= CLOSE * largest):
             break
     for j in range(nb):
         joint, given = model.joints[j], work.joints[j].law
         for row in range(joint.m_T + joint.m_R):
-            v[joint.v_begin + row] = given[row]
+            n = joint.v_begin + row
+            v[n], given[row] = given[row], v[n]
 
 
 @kernel
@@ -108,7 +123,9 @@ def start_knot(model, state, memory, work):
     for n in range(state.couplings.shape[0]):
         state.couplings[n].impulse = 0.0
     unload(state.pressed)
-    forget(memory)
+    if not are_duals(state.last_dt[0]):
+        # Steps with derivatives are given what they are guessed from.
+        forget(memory)
 
 
 @kernel

@@ -2,12 +2,14 @@
 
 from math import sqrt
 
+from robosim.compiled.memory import PLACED
 from robosim.kernels.compiler.addresses import copy_record, read_word, write_word
 from robosim.kernels.compiler.duals import DIRECTIONS, number_of, slope, with_slope
 from robosim.kernels.compiler.jit import kernel, stage
 from robosim.kernels.equations.algebra import fill
 from robosim.kernels.solve.status import CONVERGED
 from robosim.kernels.step.closure import move_onto_loops, start_near
+from robosim.kernels.step.following import follow_torques, keep_momenta, note_momenta
 from robosim.kernels.step.knot import put_bodies
 from robosim.kernels.step.run import control
 from robosim.kernels.step.saved import copy_guesses
@@ -38,6 +40,9 @@ def linearized_starts(scheme, plain, on, starts, plain_solver, solver, arc):
                 starts.status[i] = UNSOLVED
                 continue
             starts.divided[i] = on.told[0].substeps
+        else:
+            for n in range(on.nv):
+                on.chords[n] = on.begins[on.nq + n]
         starts.count[i] = tell_contacts(model, memory.guesses, memory.system, work, starts.told[i])
         guess(on, state, memory.guesses, options.dt)
         if on.by_state:
@@ -67,10 +72,14 @@ def start_plainly(model, state, memory, loads, work, on, external, arc):
     for b in range(external.shape[0]):
         for k in range(6):
             loads.external[b].w[k] = external[b, k]
-    put_bodies(model, state, memory, work, arc)
+    put_bodies(model, state, memory, work, arc, None)
     for j in range(on.mid.shape[0]):
         for row in range(6):
             on.mid[j, row] = state.joints[j].mid[row]
+    for b in range(model.bodies.shape[0]):
+        joint = model.joints[b]
+        for row in range(joint.m_T + joint.m_R):
+            on.chords[joint.v_begin + row] = work.joints[b].law[row]
     control(on.gains, state, loads)
 
 
@@ -147,7 +156,7 @@ def start_turn(on, v, at):
     for c in range(3):
         turn_row(on.begins, at, c, on.row)
         for k in range(4):
-            on.along[v + c, at + k] = 0.5 * on.row[k]
+            on.along[on.at[v + c], at + k] = 0.5 * on.row[k]
 
 
 @kernel
@@ -155,17 +164,18 @@ def end_in_tangent(on, changes):
     """Changes of q, in the tangent, and of v along all directions."""
     nv = on.nv
     for d in range(changes.shape[0]):
+        slopes = on.slopes[on.at[d]]
         for i in range(nv):
             if on.places[i] >= 0:
-                changes[d, i] = on.slopes[d, on.places[i]]
-            changes[d, nv + i] = on.slopes[d, on.nq + i]
+                changes[d, i] = slopes[on.places[i]]
+            changes[d, nv + i] = slopes[on.nq + i]
         for n in range(on.turns.shape[0]):
             v, at = on.turns[n, 0], on.turns[n, 1]
             for c in range(3):
                 turn_row(on.ends, at, c, on.row)
                 total = 0.0
                 for k in range(4):
-                    total += on.row[k] * on.slopes[d, at + k]
+                    total += on.row[k] * slopes[at + k]
                 changes[d, v + c] = 2.0 * total
 
 
@@ -175,14 +185,32 @@ def linearized_steps(scheme, on, solver, arc):
 
     Leaves what it leads to in on.ends and, by direction, in on.slopes; see `DualParts`.
     """
-    for begin in range(0, on.along.shape[0], DIRECTIONS):
-        count = min(DIRECTIONS, on.along.shape[0] - begin)
+    follows = on.follows and on.info[0].divided <= 1 and holds_torques(on.gains)
+    begin, end = 0, on.others if follows else on.unknown
+    while begin < end:
+        count = min(DIRECTIONS, end - begin)
         begin_at(on, begin, count)
-        linearized_step(scheme, on, solver, arc)
+        linearized_step(scheme, on, solver, arc, begin == 0)
         if on.info[0].status != CONVERGED:
             break
         end_at(on, begin, count)
+        if follows:
+            note_momenta(on.motors, on, begin, count)
+        begin += count
+        if follows and begin == end:
+            follows = False
+            if not follow_torques(scheme, on.motors, on):
+                end = on.unknown
     return on.info[0].status
+
+
+@kernel
+def holds_torques(gains):
+    """Whether no torque follows from where the step begins, as that of a PD does."""
+    for n in range(gains.shape[0]):
+        if gains[n].implicit == 0 and (gains[n].kp != 0.0 or gains[n].kd != 0.0):
+            return False
+    return True
 
 
 @kernel
@@ -237,21 +265,24 @@ def end_at(on, begin, count):
 
 
 @stage
-def linearized_step(scheme, on, solver, arc):
+def linearized_step(scheme, on, solver, arc, first):
     """Start at on.state.q and v, and take a step under on.loads.tau and a PD.
 
-    The start forgets what the next step is guessed from, so that is given anew.
+    What the step is guessed from is given to the `first` of some, and where one has changed it.
     """
     state, memory, work, info = on.state, on.memory, on.work, on.info[0]
-    for k in range(memory.system.valid.shape[0]):
-        memory.system.valid[k] = 0
-    put_bodies(on.model, state, memory, work, arc)
+    changed = memory.system.valid[PLACED] != 0
+    fill(0, memory.system.valid)
+    put_bodies(on.model, state, memory, work, arc, on.chords)
     if on.closes:
         move_onto_loops(on.model, state, memory.system, work, on.held, on.goal, 2)
         for _ in range(2):
             info.status = start_near(on.model, state, memory, on.loads, work, on.held, on.rate, arc)
             if info.status != CONVERGED:
                 return
-    copy_guesses(on.guesses, memory.guesses)
+    if first or changed:
+        copy_guesses(on.guesses, memory.guesses)
+    if on.follows:
+        keep_momenta(state, work.saved)
     control(on.pd, state, on.loads)
     step(scheme, on.model, state, memory, on.loads, work, on.options, solver, True, info)

@@ -9,6 +9,7 @@ leaves of the equations does not add up: momentum, linear and angular, is conser
 
 import numpy as np
 
+from robosim.kernels.compiler.duals import are_duals
 from robosim.kernels.compiler.jit import bridge, kernel, stage
 from robosim.kernels.compiler.lanes import somewhere
 from robosim.kernels.compiler.parts import call_solver
@@ -199,9 +200,10 @@ def advance(
     there they are always found.
     """
     system, last_dt, push = memory.system, state.last_dt[0], 0.0
+    derives = are_duals(last_dt)
     start_interval(scheme, model, state, system, loads, work, options, dt, end)
     status = call_solver(solver[0], solver[1], dt, info)  # solve/attempts: find_motion
-    if status == CONVERGED:
+    if status == CONVERGED and not derives:
         status = check(model, state, system, loads, work, options, dt, info)
     hit = looks and status == CONVERGED
     if hit and strikes(model, model.restitution, state, memory, work, options):
@@ -216,5 +218,7 @@ def advance(
     if status != CONVERGED:
         return status
     commit(scheme, model, state, system, work, dt, shows, info)
-    learn(scheme, model, state, memory, work, dt, last_dt, shows, push, info)
+    # The last interval of a step with derivatives is followed by none.
+    if not (derives and asked):
+        learn(scheme, model, state, memory, work, dt, last_dt, shows, push, info)
     return status

@@ -10,6 +10,12 @@ def are_duals(value):
 
 
 @kernel
+def number_of(value):
+    """The number itself, without derivatives: it has none."""
+    return value
+
+
+@kernel
 def is_settled(value, before):
     """Whether derivatives are what they were before: there are none."""
     return True
