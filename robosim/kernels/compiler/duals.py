@@ -63,7 +63,7 @@ class Duals(Lanes):
 register_default(Duals)(LanesModel)
 duals = Duals("duals", DIRECTIONS + 1)
 FIRST = ir.Constant(INDEX, 0)
-SETTLED = 1e-6  # part of the largest derivative by which others may still change
+SETTLED = 1e-6  # part of the largest derivative, or of the number, by which others may change
 
 
 def number(builder, dual):
@@ -287,23 +287,24 @@ def number_of(typing_context, dual):
 def is_settled(typing_context, dual, before):
     """Whether the derivatives of a dual are what they were before, up to SETTLED.
 
+    That is a part of the largest of them or of the number, as all may be nothing but rounding.
     Those of plain floats always are.
     """
     if not isinstance(dual, Duals):
         return types.boolean(dual, before), lambda *_: ir.Constant(TRUTH, 1)
 
     def generate(context, builder, signature, args):
-        def largest(vector):
+        def largest(vector, begin):
             out = ir.Constant(DOUBLE, 0.0)
-            for k in range(1, vector.type.count):
+            for k in range(begin, vector.type.count):
                 one = builder.extract_element(vector, ir.Constant(INDEX, k))
                 out = builder.select(builder.fcmp_ordered(">", one, out), one, out)
             return out
 
         change = call_llvm(builder, "fabs", builder.fsub(*args))
         size = call_llvm(builder, "fabs", args[0])
-        allowed = builder.fmul(ir.Constant(DOUBLE, SETTLED), largest(size))
-        return builder.fcmp_ordered("<=", largest(change), allowed)
+        allowed = builder.fmul(ir.Constant(DOUBLE, SETTLED), largest(size, 0))
+        return builder.fcmp_ordered("<=", largest(change, 1), allowed)
 
     return types.boolean(dual, before), generate
 

@@ -29,7 +29,12 @@ from robosim.kernels.solve.graph.assemble import (
 )
 from robosim.kernels.solve.graph.ldu import ldu_factor, ldu_solve
 from robosim.kernels.solve.status import CONVERGED
-from robosim.kernels.step.knot import CLOSE, MOST_REPETITIONS, start_knot
+from robosim.kernels.step.knot import (
+    CLOSE,
+    MOST_REPETITIONS,
+    forget_unless_given,
+    start_knot,
+)
 from robosim.kernels.step.velocities import project, project_changes
 
 
@@ -202,6 +207,7 @@ def start_near(model, state, memory, loads, work, held, goal_rate, dt):
     read_joints(model, state, work, work.pose2, work.twists, 0)
     find_projected_chords(model, state, memory.system, work, dt)
     start_knot(model, state, memory, work)
+    forget_unless_given(state, memory)
     return CONVERGED
 
 

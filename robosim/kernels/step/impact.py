@@ -24,7 +24,7 @@ from robosim.kernels.contact.kinematics import on_joint, place_contact, start_co
 from robosim.kernels.contact.turning import is_companion
 from robosim.kernels.equations.algebra import assign, clear_rows, dot, fill, rotate_back
 from robosim.kernels.equations.coordinates import read_joints
-from robosim.kernels.step.knot import start_knot
+from robosim.kernels.step.knot import forget, start_knot
 from robosim.kernels.step.start import start_interval
 from robosim.kernels.step.velocities import project_free
 
@@ -312,3 +312,4 @@ def restart(model, state, memory, work):
         rotate_back(work.pose2[i].R, twist[3:], body.omega)
     read_joints(model, state, work, work.pose2, work.twists, 0)
     start_knot(model, state, memory, work)
+    forget(memory)

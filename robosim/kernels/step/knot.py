@@ -39,6 +39,7 @@ def put_bodies(model, state, memory, work, dt, chords):
     read_joints(model, state, work, memory.system.pose1, work.twists, model.bodies.shape[0])
     find_chords(model, memory.system.pose1, state.q, state.v, dt, work, chords)
     start_knot(model, state, memory, work)
+    forget_unless_given(state, memory)
 
 
 @kernel
@@ -123,9 +124,6 @@ def start_knot(model, state, memory, work):
     for n in range(state.couplings.shape[0]):
         state.couplings[n].impulse = 0.0
     unload(state.pressed)
-    if not are_duals(state.last_dt[0]):
-        # Steps with derivatives are given what they are guessed from.
-        forget(memory)
 
 
 @kernel
@@ -148,6 +146,13 @@ def start_rotors(model, j, poses, q, work, knot):
     for row in range(joint.m_T + joint.m_R):
         rate = rate_along(t.S_a[row], t.S_b[row], a, b)
         knot.rotor[row] = model.coordinates[joint.v_begin + row].armature * rate
+
+
+@kernel
+def forget_unless_given(state, memory):
+    """`forget`, but for steps with derivatives: these are given what they are guessed from."""
+    if not are_duals(state.last_dt[0]):
+        forget(memory)
 
 
 @kernel

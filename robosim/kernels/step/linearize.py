@@ -280,7 +280,8 @@ def linearized_step(scheme, on, solver, arc, first):
             info.status = start_near(on.model, state, memory, on.loads, work, on.held, on.rate, arc)
             if info.status != CONVERGED:
                 return
-    if first or changed:
+    # Impacts forget it, and leave no sign of that.
+    if first or changed or on.model.restitution is not None:
         copy_guesses(on.guesses, memory.guesses)
     if on.follows:
         keep_momenta(state, work.saved)
