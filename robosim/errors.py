@@ -91,9 +91,9 @@ class ModelError(RobosimError, ValueError):
         )
 
 
-def known(wanted: str, names: Sequence[str]) -> str:
-    """The allowed names for a message; if there are many, those nearest to `wanted`."""
-    if len(names) > MOST_LISTED:
+def known(wanted: str, names: Sequence[str], most: int = MOST_LISTED) -> str:
+    """The allowed names for a message; if there are more than `most`, those nearest to `wanted`."""
+    if len(names) > most:
         return f"nearest of {len(names)}: {', '.join(nearest(wanted, names))}"
     return f"known: {', '.join(names)}"
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 START = "Start"
 _DEGREES = "deg"
+_MOST_LISTED = 30  # coordinates: those of a quadruped
 
 Pose = Annotated[
     str | None,
@@ -109,7 +110,7 @@ def _values(
             raise OptionError(f"{option} takes NAME=VALUE, not '{text}'")
         if name not in names and name not in base:
             there = [bases.get(index, own) for index, own in enumerate(names)]
-            raise OptionError(f"{option} {text}: no such name ({known(name, there)})")
+            raise OptionError(f"{option} {text}: no such name ({known(name, there, _MOST_LISTED)})")
         unit = math.pi / 180 if number.endswith(_DEGREES) else 1.0
         try:
             value = unit * float(number.removesuffix(_DEGREES))

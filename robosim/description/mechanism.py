@@ -168,8 +168,7 @@ class Mechanism(Composable, Frozen):
         self._check_coordinates()
         noticed = [body.impossible_inertia() for body in self.bodies]
         noticed += [unfelt(j.bearing, j.kind, f"joint '{j.name}'") for j in self.joints]
-        # Without duplicates, as a mechanism that is rebuilt from another one gives the same
-        # warnings.
+        # Without duplicates, as a mechanism rebuilt from another one gives the same warnings.
         noticed_once = dict.fromkeys((*self.warnings, *(text for text in noticed if text)))
         self._set(warnings=tuple(noticed_once))
         home = self.neutral() if self.home is None else self.home
