@@ -10,13 +10,15 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+from robosim.kernels.compiler.dense import dense
+
 TYPES: dict[int, types.Type] = {}  # kind -> of the values
 
 
 def kind_of(known):
     """The kind of a type: a number that is the same in all processes."""
     kind = int.from_bytes(hashlib.sha256(str(known).encode()).digest()[:7], "little")
-    TYPES[kind] = known
+    TYPES[kind] = dense(known)
     return kind
 
 

@@ -37,9 +37,9 @@ from numba.core.compiler import Compiler, Flags
 from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
 from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
-from numba.extending import lower_cast
 
 from robosim.kernels.compiler import cache
+from robosim.kernels.compiler.dense import Dense, dense
 from robosim.kernels.compiler.lowering import KernelLowering
 
 # What a file in the cache raises that is cut off, or names what other sources have.
@@ -160,20 +160,14 @@ def plain(kind):
     anew for each length of a vector v that is part of a record.
     """
     if isinstance(kind, types.NestedArray) and kind.ndim == 1:
-        return types.Array(kind.dtype, 1, "C")
-    return types.unliteral(kind)
+        return Dense(kind.dtype, 1)
+    return dense(types.unliteral(kind))
 
 
 def resolve(template_of, args, kws):
     """What a call by another kernel is compiled to, with what numba finds it by."""
     kws = {name: plain(kind) for name, kind in kws.items()}
     return template_of(tuple(map(plain, args)), kws)
-
-
-@lower_cast(types.NestedArray, types.Array)
-def forget_length(context, builder, source, target, value):
-    """The same vector, of any length."""
-    return value
 
 
 def compiler(kind, cached=False, **options):
@@ -225,21 +219,34 @@ class NoVectors(Codegen):
 class KernelLibrary(JITCodeLibrary):
     """What a kernel is compiled to: code to be put into its callers, which nothing else runs.
 
-    It is neither optimized nor made into machine code by itself; its last callers, the entries, are
-    so as a whole.
+    It is neither linked to what it calls, nor optimized, nor made into machine code by itself; its
+    last callers, the entries, are so as a whole.
     """
 
     @property
     def codegen(self):
         return NoEnvironment(self._codegen)
 
-    def _optimize_final_module(self):
-        pass
-
-    def _finalize_final_module(self):
-        self._finalize_dynamic_globals()
-        self._verify_declare_only_symbols()
+    def finalize(self):
+        self._raise_if_finalized()
+        for function in self._final_module.functions:
+            if not function.is_declaration and function.linkage == Linkage.external:
+                function.linkage = "linkonce_odr"
         self._finalized = True
+
+    def _get_module_for_linking(self):
+        return self._final_module
+
+
+def all_linked(library):
+    """The libraries that a library needs, with those that these need, each once."""
+    found, left = {}, list(library._linking_libraries)
+    while left:
+        one = left.pop()
+        if one not in found:
+            found[one] = None
+            left += one._linking_libraries if isinstance(one, KernelLibrary) else []
+    return list(found)
 
 
 class EntryLibrary(JITCodeLibrary):
@@ -247,6 +254,10 @@ class EntryLibrary(JITCodeLibrary):
 
     def __init__(self, codegen, name):
         super().__init__(NoVectors(codegen), name)
+
+    def finalize(self):
+        self._linking_libraries = all_linked(self)
+        super().finalize()
 
     def _optimize_final_module(self):
         for function in self._final_module.functions:

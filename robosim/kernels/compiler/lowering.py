@@ -10,15 +10,20 @@ An index counts from the front. numba would see for each whether it is negative,
 the end, at the cost of some instructions in every access to a record.
 """
 
+import functools
+import hashlib
 import operator
 from collections import Counter
 
-from numba.core import types
+from numba.core import itanium_mangler, types
+from numba.core.cgutils import get_record_member
 from numba.core.compiler_machinery import register_pass
 from numba.core.ir import Del
 from numba.core.lowering import Lower
 from numba.core.typed_passes import NativeLowering
+from numba.np.arrayobj import load_item, store_item
 
+from robosim.kernels.compiler.dense import address_at, item_size, made
 from robosim.kernels.compiler.lanes import Lanes, fma, product_of
 
 SUMS = {operator.add, operator.iadd}
@@ -57,10 +62,76 @@ class KernelLower(Lower):
     """numba's own lowering, but for indices, and sums and differences of products."""
 
     def lower_getitem(self, resty, expr, value, index, signature):
-        return super().lower_getitem(resty, expr, value, index, from_the_front(signature))
+        kind, indices = self.typeof(value.name), self._indices(value, index)
+        if indices is None:
+            return super().lower_getitem(resty, expr, value, index, from_the_front(signature))
+        context, builder = self.context, self.builder
+        address, counts = address_at(builder, kind, self.loadvar(value.name), indices)
+        if counts:
+            part = context.get_value_type(resty)
+            return made(builder, part, item_size(kind.dtype), address, counts)
+        item = load_item(context, builder, kind, address)
+        return context.cast(builder, item, kind.dtype, resty)
 
     def lower_setitem(self, target, index, value, signature):
-        return super().lower_setitem(target, index, value, from_the_front(signature))
+        kind, indices = self.typeof(target.name), self._indices(target, index)
+        whole = indices is not None and len(indices) == kind.ndim
+        if not whole or isinstance(kind.dtype, types.Record):
+            return super().lower_setitem(target, index, value, from_the_front(signature))
+        context, builder = self.context, self.builder
+        address, _ = address_at(builder, kind, self.loadvar(target.name), indices)
+        item = context.cast(
+            builder, self.loadvar(value.name), self.typeof(value.name), kind.dtype
+        )
+        store_item(context, builder, kind, item, address)
+
+    def _indices(self, array, index):
+        """Words that count along the first axes of a contiguous array; None for other accesses."""
+        kind, of = self.typeof(array.name), self.typeof(index.name)
+        if not (isinstance(kind, types.Array) and kind.layout == "C"):
+            return None
+        kinds = tuple(of) if isinstance(of, types.BaseTuple) else (of,)
+        if self.context.enable_boundscheck or not 0 < len(kinds) <= kind.ndim:
+            return None
+        if not all(isinstance(one, types.Integer) for one in kinds):
+            return None
+        value = self.loadvar(index.name)
+        if isinstance(of, types.BaseTuple):
+            values = [self.builder.extract_value(value, k) for k in range(len(kinds))]
+        else:
+            values = [value]
+        return [
+            self.context.cast(self.builder, one, kind, types.uintp)
+            for one, kind in zip(values, kinds, strict=True)
+        ]
+
+    def lower_expr(self, resty, expr):
+        if expr.op == "getattr":
+            kind = self.typeof(expr.value.name)
+            if isinstance(kind, types.Record):
+                return self._field(kind, expr, resty)
+            if isinstance(kind, types.BaseNamedTuple):
+                return self._part(kind.fields.index(expr.attr), kind, expr, resty)
+        return super().lower_expr(resty, expr)
+
+    def _part(self, at, kind, expr, resty):
+        """A part of a named tuple."""
+        value = self.builder.extract_value(self.loadvar(expr.value.name), at)
+        return self.context.cast(self.builder, value, kind.types[at], resty)
+
+    def _field(self, kind, expr, resty):
+        """A field of a record: its number, or the array that it holds."""
+        context, builder, of = self.context, self.builder, kind.typeof(expr.attr)
+        array = isinstance(of, types.NestedArray)
+        item = context.get_data_type(of.dtype if array else of)
+        record = self.loadvar(expr.value.name)
+        address = get_record_member(builder, record, kind.offset(expr.attr), item)
+        if array:
+            whole = context.get_value_type(of)
+            value = made(builder, whole, item_size(of.dtype), address, list(of.shape))
+        else:
+            value = context.unpack_value(builder, of, address, None if kind.aligned else 1)
+        return context.cast(builder, value, of, resty)
 
     def pre_block(self, block):
         super().pre_block(block)
@@ -100,6 +171,22 @@ class KernelLower(Lower):
         return fma(builder, a, b, c)
 
 
+def short_name(name, argtypes, *, abi_tags=(), uid=None):
+    """What a kernel is called in machine code: its name, and a digest of the types it is for.
+
+    numba would spell these out, thousands of letters for a model.
+    """
+    known = " ".join(map(str, argtypes)), *abi_tags
+    digest = hashlib.sha256(repr(known).encode()).hexdigest()[:16]
+    return itanium_mangler.mangle(f"{name}.{digest}", ())
+
+
+@functools.cache
+def with_short_names(context):
+    """numba's context of a target, in which functions have short names."""
+    return context.subtarget(mangler=short_name)
+
+
 @register_pass(mutates_CFG=True, analysis_only=False)
 class KernelLowering(NativeLowering):
     """numba's own, by `KernelLower`."""
@@ -109,3 +196,11 @@ class KernelLowering(NativeLowering):
     @property
     def lowering_class(self):
         return KernelLower
+
+    def run_pass(self, state):
+        whole = state.targetctx
+        state.targetctx = with_short_names(whole)
+        try:
+            return super().run_pass(state)
+        finally:
+            state.targetctx = whole
