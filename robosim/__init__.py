@@ -40,6 +40,8 @@ from robosim.version import __version__
 
 if TYPE_CHECKING:
     from robosim.batch import BatchSimulation, warmup
+    from robosim.dynamics import Dynamics
+    from robosim.linearization.linearization import linearize
     from robosim.loaders import load
     from robosim.loaders.peers import compare
     from robosim.loaders.writers import convert, save
@@ -49,8 +51,6 @@ if TYPE_CHECKING:
     from robosim.peers.conversions import from_mujoco, from_pinocchio, to_mujoco, to_pinocchio
     from robosim.reduced import PointForce, ReducedSimulation
     from robosim.simulation import Simulation, StepInfo
-    from robosim.simulation.dynamics import Dynamics
-    from robosim.simulation.linearization import linearize
     from robosim.simulation.readings import Contact
 
 # Started in a source tree, this folder hides the installed package, and with it the subpackages
@@ -70,7 +70,7 @@ _LAZY = {
     "BatchSimulation": "robosim.batch",
     "Comparison": "robosim.peers.comparison",
     "Contact": "robosim.simulation.readings",
-    "Dynamics": "robosim.simulation.dynamics",
+    "Dynamics": "robosim.dynamics",
     "Log": "robosim.log",
     "MinimalSimulation": "robosim.minimal",
     "PointForce": "robosim.reduced",
@@ -81,7 +81,7 @@ _LAZY = {
     "convert": "robosim.loaders.writers",
     "from_mujoco": "robosim.peers.conversions",
     "from_pinocchio": "robosim.peers.conversions",
-    "linearize": "robosim.simulation.linearization",
+    "linearize": "robosim.linearization.linearization",
     "load": "robosim.loaders",
     "save": "robosim.loaders.writers",
     "to_mujoco": "robosim.peers.conversions",

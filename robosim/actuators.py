@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
+from robosim.control.transmission import Drive, Transmission, torques
 from robosim.description.actuator import Actuator
-from robosim.simulation.transmission import Drive, Transmission, torques
 
 __all__ = ["Actuator", "Drive", "Transmission", "torques"]

@@ -19,16 +19,16 @@ import numpy as np
 from robosim.batch import BatchSimulation
 from robosim.description.body import Geometry
 from robosim.description.mechanism import Mechanism
+from robosim.dynamics.dynamics import Dynamics
 from robosim.errors import OptionError, RobosimError
 from robosim.kernels.compiler.lanes import WIDTH
 from robosim.learning.domain import with_friction
+from robosim.linearization.linearization import linearize
 from robosim.loaders import load
 from robosim.minimal import MinimalSimulation
 from robosim.models import builders
 from robosim.progress import bar
 from robosim.simulation import Simulation
-from robosim.simulation.dynamics import Dynamics
-from robosim.simulation.linearization import linearize
 
 AT_ONCE = 2  # number of processes
 

@@ -20,12 +20,12 @@ from numpy.typing import ArrayLike, NDArray
 from robosim.batch import BatchSimulation, Rollout
 from robosim.batch.controls import by_state, by_step
 from robosim.batch.given import rows_of
+from robosim.control.gaits import Gait
 from robosim.description.mechanism import Mechanism
 from robosim.errors import OptionError, WorkerError
 from robosim.progress import bar
 from robosim.runtime.background import cores
 from robosim.simulation import Simulation
-from robosim.simulation.gaits import Gait
 from robosim.validation import Array, count
 from robosim.workers.bench import AtItem, Bench, Failure, Items, Setting, Task, chunks_of
 from robosim.workers.crew import Crew, OnThreads

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from robosim.simulation.controllers import (
+from robosim.control.controllers import (
     BUILT_IN,
     GAINS,
     PD,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from robosim.simulation.linearization import ContactMode, Linearization, linearize
-from robosim.simulation.parameters import PARAMETERS
+from robosim.linearization.linearization import ContactMode, Linearization, linearize
+from robosim.linearization.parameters import PARAMETERS
 
 __all__ = ["PARAMETERS", "ContactMode", "Linearization", "linearize"]

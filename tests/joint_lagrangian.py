@@ -12,8 +12,8 @@ from random_mechanisms import multiply, random_body, random_coordinates, random_
 from robosim import Mechanism, MinimalSimulation, se3
 from robosim.compiled.minimal import Minimal
 from robosim.joints import Composite, Hinge, Slide
+from robosim.kinematics.kinematics import Kinematics
 from robosim.quaternions import from_axis_angle, normalized, rotation_matrix
-from robosim.simulation.kinematics import Kinematics
 
 Array = NDArray[np.float64]
 GRAVITY = np.array([0.3, -0.4, -9.0])

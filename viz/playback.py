@@ -55,7 +55,7 @@ def recording(
         If a log is empty or of another robot, or if the robot cannot be loaded.
     """
     # Imported here, as these import numba, which a viewer alone does not need.
-    from robosim.simulation.kinematics import Kinematics
+    from robosim.kinematics.kinematics import Kinematics
 
     robot = robot_of(log) if robot is None else robot
     for one in (log, *(other for _, other in others)):

@@ -73,7 +73,7 @@ def contact_phases(log: Log, robot: Mechanism) -> dict[str, list[tuple[float, fl
     if not robot.contacts or not len(log) or log.q.shape[1] != robot.nq:
         return {}
     # Imported here, as these import numba, which plots without a robot do not need.
-    from robosim.simulation.kinematics import Kinematics
+    from robosim.kinematics.kinematics import Kinematics
     from robosim.viz.playback import lowest_points
 
     kinematics = Kinematics(robot)

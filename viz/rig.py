@@ -47,7 +47,7 @@ class Rig:
         controllers: Mapping[str, Factory] | None = None,
         rebuild: Callable[[float], Any] | None = None,
     ) -> None:
-        from robosim.simulation.controllers import resolve
+        from robosim.control.controllers import resolve
 
         self.sim, self.robot = sim, sim.robot
         self._begin = sim.q, sim.v

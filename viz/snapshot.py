@@ -85,7 +85,7 @@ class JointViolations:
     def _off_chart(self, k: int, E: Array, coordinates: Array) -> float:
         """The distance of a pose E (4, 4) of joint k's child from its chart."""
         # Imported here, as this imports numba, which recordings do not need.
-        from robosim.simulation.relative_on_chart import nearest
+        from robosim.kinematics.relative_on_chart import nearest
 
         joint = self._robot.joints[k]
         chart = joint.own_chart

@@ -203,8 +203,8 @@ class Viewer:
             For a wrong shape, or values that are not finite.
         """
         # Imported here, as this imports numba, which a viewer alone does not need.
+        from robosim.kinematics.kinematics import Kinematics
         from robosim.quaternions import from_matrix
-        from robosim.simulation.kinematics import Kinematics
 
         kinematics = Kinematics(self.robot, q)
         self.update(kinematics.x, [from_matrix(R) for R in kinematics.R])

@@ -11,10 +11,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robosim.control.transmission import Transmission
 from robosim.description.actuator import Actuator
 from robosim.description.mechanism import Mechanism
 from robosim.loaders.mjcf.muscles import inertia_at
-from robosim.simulation.transmission import Transmission
 
 
 def is_ratio(actuator: Actuator) -> bool:

@@ -55,7 +55,7 @@ class Equalities:
         if not self.stretched:
             return mechanism
         # Imported here, so that numba is imported only when needed.
-        from robosim.simulation.kinematics import Kinematics
+        from robosim.kinematics.kinematics import Kinematics
 
         lengths = Kinematics(mechanism, np.array(reference, dtype=float)).tendon_lengths()
         tendons = []

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim import quaternions
+from robosim.control.transmission import Transmission
 from robosim.description.actuator import Actuator
 from robosim.description.mechanism import Mechanism
-from robosim.simulation.transmission import Transmission
 
 Array = NDArray[np.float64]
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robosim.control.transmission import Transmission
 from robosim.description.actuator import Actuator
 from robosim.description.mechanism import Mechanism
 from robosim.description.muscle import KINDS, Activation, Muscle
@@ -21,7 +22,6 @@ from robosim.loaders.mjcf.compiler import Compiler
 from robosim.loaders.mjcf.muscle_lengths import extremes
 from robosim.loaders.mjcf.nodes import Node
 from robosim.loaders.mjcf.notes import Notes
-from robosim.simulation.transmission import Transmission
 
 Array = NDArray[np.float64]
 
@@ -174,7 +174,7 @@ def inertia_at(mechanism: Mechanism, q: Array) -> Array:
         If it is singular, for example with very different masses.
     """
     # Imported here, so that numba is imported only when needed.
-    from robosim.simulation.kinematics import mass_matrix
+    from robosim.kinematics.kinematics import mass_matrix
 
     M = mass_matrix(mechanism, q)
     try:

@@ -131,7 +131,7 @@ class Tendons:
         if not asked:
             return mechanism
         # Imported here, so that numba is imported only when needed.
-        from robosim.simulation.kinematics import Kinematics
+        from robosim.kinematics.kinematics import Kinematics
 
         q = np.array(reference, dtype=float)
         for k, name in enumerate(mechanism.q_names):

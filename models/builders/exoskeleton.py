@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robosim import quaternions
+from robosim.control.controllers import PD
 from robosim.description.body import Body, Frame, Geometry
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism, Stance
 from robosim.errors import ModelError
 from robosim.models.builders.parts import BLUE, DARK, GREY, ORANGE, check_positive
-from robosim.simulation.controllers import PD
 from robosim.validation import Array
 
 PATIENTS = ("healthy", "spastic")

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robosim.control.controllers import PD, Compiled, resolve, zero
+from robosim.control.gaits import Gait
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError
-from robosim.simulation.controllers import PD, Compiled, resolve, zero
-from robosim.simulation.gaits import Gait
 from robosim.validation import Array
 
 

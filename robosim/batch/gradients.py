@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim.compiled.model import Model
-from robosim.simulation.linearized import closed_contacts
+from robosim.linearization.linearized import closed_contacts
 from robosim.validation import Array
 
 LISTED = 5  # steps that a note names

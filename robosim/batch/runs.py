@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from robosim.compiled.records.step import INFO
+from robosim.control.controllers import GAINS
 from robosim.runtime.handles import Handle, Run
 from robosim.simulation import Simulation
-from robosim.simulation.controllers import GAINS
 
 
 class Runs:

@@ -21,19 +21,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from robosim.batch.gradients import Again, Gradients, Seen, Sensitivities
 from robosim.batch.rollout import Rollout
+from robosim.control.pd import motor_slopes
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError, ConvergenceError, OptionError
-from robosim.simulation import Simulation
-from robosim.simulation.linearization import (
+from robosim.linearization.linearization import (
     SMOOTHER,
     MaximalLinearizer,
     check_derivatives,
     side_by_side,
     threads_for,
 )
-from robosim.simulation.linearized import Given, Step
-from robosim.simulation.linearizer import Tangent
-from robosim.simulation.pd import motor_slopes
+from robosim.linearization.linearized import Given, Step
+from robosim.linearization.linearizer import Tangent
+from robosim.simulation import Simulation
 from robosim.validation import Array
 
 MOST = 64  # steps that a thread makes again at once

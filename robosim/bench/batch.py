@@ -13,9 +13,9 @@ from robosim.bench.case import Case, Setup
 from robosim.bench.legged import DEFAULT, DT, Array, a1, above
 from robosim.bench.measure import Contender, mujoco_run, race
 from robosim.bench.report import CLOSURE, OURS, PENETRATION, Report, Row, paired
+from robosim.control.controllers import PD, stand
 from robosim.description.mechanism import Mechanism
 from robosim.experiments.experiment import Target
-from robosim.simulation.controllers import PD, stand
 
 SETTLED = 3000  # steps after which the feet no longer roll
 SPREAD = 0.1  # [rad], standard deviation of stances that differ

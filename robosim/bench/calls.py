@@ -13,9 +13,9 @@ import robosim
 from robosim.bench.case import Case, Setup
 from robosim.bench.measure import Contender, race, stepping
 from robosim.bench.report import OURS, Report, Row
+from robosim.control.controllers import Compiled
 from robosim.experiments.experiment import Target
 from robosim.simulation import Simulation
-from robosim.simulation.controllers import Compiled
 
 STEP, CONTROLLED = 3.0, 10.0  # allowed over the kernel [us]
 

@@ -15,10 +15,10 @@ from robosim.bench.case import Case, Setup
 from robosim.bench.chains import DT, our_errors
 from robosim.bench.measure import ours, race
 from robosim.bench.report import CLOSURE, OURS, PENETRATION, Report, Row
+from robosim.control.controllers import stand
 from robosim.experiments.chains import bent_start
 from robosim.models.builders import chain
 from robosim.simulation import Simulation
-from robosim.simulation.controllers import stand
 
 
 def run_aba(setup: Setup) -> Report:

@@ -15,12 +15,12 @@ import robosim
 from robosim.bench.case import Case, Setup
 from robosim.bench.measure import Contender, mujoco_contender, mujoco_run, ours, race, rollout
 from robosim.bench.report import CLOSURE, OURS, PENETRATION, Report, Row, Timing, ratio_target
+from robosim.control.controllers import PD, stand, trot
 from robosim.description.mechanism import Mechanism
 from robosim.errors import LoadError
 from robosim.experiments.experiment import Target
 from robosim.peers.mujoco_run import MuJoCoRun, Settings
 from robosim.simulation import Simulation
-from robosim.simulation.controllers import PD, stand, trot
 
 Array = NDArray[np.float64]
 DT = 1e-3

@@ -21,10 +21,10 @@ from robosim.bench.recursive import States, Theirs
 from robosim.bench.report import OURS, Report, Row
 from robosim.experiments.experiment import Target
 from robosim.experiments.measuring import exponent
+from robosim.linearization.linearization import MaximalLinearizer, linearize
 from robosim.models.builders import chain
 from robosim.peers.mujoco_run import MuJoCoRun, Settings
 from robosim.simulation import Simulation
-from robosim.simulation.linearization import MaximalLinearizer, linearize
 
 STEPS, CENTRED, FORWARD = 12.0, 10.0, 5.0  # most of robosim's step; least of MuJoCo's
 EPSILON = 1e-6  # of MuJoCo's differences

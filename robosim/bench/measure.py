@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robosim.bench.report import OURS, Row, Timing
+from robosim.control.controllers import PD, Controller
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ConvergenceError
 from robosim.peers.mujoco_run import MuJoCoRun, Settings, quiet
 from robosim.simulation import Simulation
-from robosim.simulation.controllers import PD, Controller
 
 Array = NDArray[np.float64]
 

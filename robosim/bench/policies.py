@@ -14,11 +14,11 @@ from robosim.bench.case import Case, Setup
 from robosim.bench.legged import above
 from robosim.bench.measure import Contender, mujoco_run, race
 from robosim.bench.report import OURS, Report, ratio_target
+from robosim.control.controllers import Compiled
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ConvergenceError
 from robosim.peers.mujoco_run import MuJoCoRun, Settings, quiet
 from robosim.simulation import Simulation
-from robosim.simulation.controllers import Compiled
 
 Array = NDArray[np.float64]
 TIMESTEPS = {2: 1.0, 5: 1.5}  # [ms] -> most of MuJoCo's time

@@ -14,6 +14,7 @@ from robosim.bench.case import Case, Setup
 from robosim.bench.legged import a1, above
 from robosim.bench.measure import mujoco_run, rollout
 from robosim.bench.report import OURS, Report, Row, Timing, colour_of
+from robosim.control.controllers import PD, trot
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ConvergenceError
 from robosim.experiments.experiment import Target
@@ -21,7 +22,6 @@ from robosim.experiments.loops import OPENING, TILT
 from robosim.models.builders import double_pendulum, segments
 from robosim.peers.mujoco_run import Settings
 from robosim.simulation import Simulation
-from robosim.simulation.controllers import PD, trot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -17,13 +17,13 @@ from robosim.bench.legged import G1
 from robosim.bench.measure import Contender, race
 from robosim.bench.report import OURS, Report, Row, paired
 from robosim.description.mechanism import Mechanism
+from robosim.dynamics.dynamics import Dynamics
 from robosim.experiments.experiment import Target
 from robosim.experiments.measuring import exponent
 from robosim.loaders.packages import example_robot_data
 from robosim.models.builders import chain
 from robosim.peers import conversions
 from robosim.peers.comparison import random_state
-from robosim.simulation.dynamics import Dynamics
 
 Array = NDArray[np.float64]
 # Most of robosim's time over Pinocchio's; the most that a call from Python may cost is `CALL` [us].

@@ -19,8 +19,8 @@ from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError, OptionError, RobosimError
 
 if TYPE_CHECKING:
+    from robosim.control.controllers import PD
     from robosim.simulation import Simulation
-    from robosim.simulation.controllers import PD
 
 Model = Annotated[
     str,
@@ -66,7 +66,7 @@ def controller(
     OptionError
         For ``--implicit``, ``--explicit`` or ``--effort-limits`` with another controller.
     """
-    from robosim.simulation.controllers import PD
+    from robosim.control.controllers import PD
 
     name = name or default_controller(robot)
     control = _unlimited(name, robot, timestep, implicit, q)
@@ -94,7 +94,7 @@ def limit_efforts(control: PD, robot: Mechanism) -> None:
 def _unlimited(
     name: str, robot: Mechanism, timestep: float, implicit: bool | None, q: Any
 ) -> Callable[[Simulation], Any]:
-    from robosim.simulation import controllers
+    from robosim.control import controllers
 
     if name == "stand":
         control = controllers.stand(robot, timestep, q=q, implicit=implicit)

@@ -171,7 +171,7 @@ def check_seconds(seconds: float) -> None:
 
 def _why_not_in_lanes(sim: Simulation, control: Any, framed: bool) -> str:
     """The reason why legs will not be computed in lanes although requested; empty if they will."""
-    from robosim.simulation.controllers import PD, Compiled
+    from robosim.control.controllers import PD, Compiled
 
     if not sim.lanes:
         return f"'{sim.robot.name}' does not have four limbs alike, or what lanes leave out"

@@ -15,11 +15,11 @@ from robosim.cli.start_state import Drop, Pose, Q, V, start_state
 from robosim.errors import OptionError, RobosimError
 
 if TYPE_CHECKING:
+    from robosim.control.gaits import Gait
     from robosim.description.mechanism import Mechanism
     from robosim.minimal import MinimalSimulation
     from robosim.reduced import ReducedSimulation
     from robosim.simulation import Simulation
-    from robosim.simulation.gaits import Gait
 
 STEPPING = "Stepping"
 FORMULATIONS = ("maximal", "newton", "riqn", "galerkin", "reduced")
@@ -210,8 +210,8 @@ class Stepping:
 
     def _walking(self, name: str | None, robot: Mechanism, timestep: float) -> Gait:
         """The gait in a file."""
+        from robosim.control.controllers import Gait
         from robosim.learning import Learned
-        from robosim.simulation.controllers import Gait
 
         if name is not None:
             raise OptionError(f"--gait is a controller by itself: leave out --controller {name}")

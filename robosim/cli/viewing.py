@@ -183,7 +183,7 @@ def replay(
 
 def _built_in(robot: Mechanism, effort_limits: bool) -> dict[str, Any]:
     """The controllers of every robot, or of every robot with actuators."""
-    from robosim.simulation.controllers import BUILT_IN
+    from robosim.control.controllers import BUILT_IN
 
     def within(make: Any) -> Any:
         def made(robot: Mechanism, timestep: float) -> Any:

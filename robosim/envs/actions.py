@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robosim.control.controllers import PD
 from robosim.description.mechanism import Mechanism
 from robosim.envs.errors import ActionError, TaskError
 from robosim.envs.task import Targets, Task, Torques
 from robosim.errors import OptionError, known
-from robosim.simulation.controllers import PD
 from robosim.validation import Array
 
 SLACK = 1e-6  # by which a rounded action may be beyond the action space

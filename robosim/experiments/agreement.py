@@ -12,12 +12,12 @@ from robosim.description.mechanism import Mechanism
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
 from robosim.experiments.experiment import Experiment, Result, Setup, Target
 from robosim.experiments.measuring import exponent, free_accelerations, integrated
+from robosim.formulation import Formulation
+from robosim.linearization.linearization import linearize
 from robosim.minimal import MinimalSimulation
 from robosim.models.builders import chain
 from robosim.peers import pinocchio_run
 from robosim.simulation import Simulation
-from robosim.simulation.formulation import Formulation
-from robosim.simulation.linearization import linearize
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -11,14 +11,14 @@ import numpy as np
 
 from robosim.description.body import Geometry
 from robosim.description.mechanism import Mechanism
+from robosim.dynamics.dynamics import Dynamics
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
 from robosim.experiments.experiment import Experiment, Result, Setup, Target
 from robosim.experiments.tracking import followed, follower, targets_of
+from robosim.inverse_kinematics.targets import CenterOfMassTarget, FrameTarget, PostureTarget
+from robosim.kinematics.kinematics import Kinematics
 from robosim.models import builders
 from robosim.simulation import Simulation
-from robosim.simulation.dynamics import Dynamics
-from robosim.simulation.kinematics import Kinematics
-from robosim.simulation.targets import CenterOfMassTarget, FrameTarget, PostureTarget
 from robosim.validation import Array
 
 if TYPE_CHECKING:

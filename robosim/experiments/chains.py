@@ -12,11 +12,11 @@ from robosim.description.mechanism import Mechanism
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
 from robosim.experiments.experiment import Experiment, Result, Setup, Target
 from robosim.experiments.measuring import exponent, largest, sample, shortest_us, stepper
+from robosim.formulation import Formulation
 from robosim.minimal import MinimalSimulation
 from robosim.models.builders import chain
 from robosim.peers.mujoco_run import LABELS, MuJoCoRun, Settings, said
 from robosim.simulation import Simulation
-from robosim.simulation.formulation import Formulation
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -17,19 +17,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from robosim.control.controllers import PD
 from robosim.description.mechanism import Mechanism
 from robosim.description.obstacles import HeightField
 from robosim.errors import ConvergenceError, LoadError
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
 from robosim.experiments.experiment import Experiment, Result, Setup, Target
 from robosim.experiments.measuring import shortest_us, stepper
+from robosim.linearization.linearization import MaximalLinearizer
+from robosim.linearization.linearizer import ContactMode
+from robosim.linearization.parameters import parameter
 from robosim.loaders import load
 from robosim.models.builders import minitaur
 from robosim.simulation import Simulation
-from robosim.simulation.controllers import PD
-from robosim.simulation.linearization import MaximalLinearizer
-from robosim.simulation.linearizer import ContactMode
-from robosim.simulation.parameters import parameter
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robosim.control.controllers import PD
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
 from robosim.experiments.experiment import Experiment, Result, Setup, Target
 from robosim.experiments.policies import straight
-from robosim.simulation.controllers import PD
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -13,9 +13,9 @@ from robosim.description.mechanism import Mechanism
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
 from robosim.experiments.experiment import Experiment, Result, Setup, Target
 from robosim.experiments.tracking import followed, follower, targets_of
+from robosim.kinematics.kinematics import Kinematics
 from robosim.models import builders
 from robosim.simulation import Simulation
-from robosim.simulation.kinematics import Kinematics
 from robosim.validation import Array
 
 if TYPE_CHECKING:

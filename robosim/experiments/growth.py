@@ -13,9 +13,9 @@ from robosim.compiled.records.step import INFO
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
 from robosim.experiments.experiment import Experiment, Result, Setup, Target
 from robosim.experiments.measuring import exponent, shortest_us
+from robosim.linearization.linearization import linearize
 from robosim.minimal import MinimalSimulation
 from robosim.models.builders import chain
-from robosim.simulation.linearization import linearize
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

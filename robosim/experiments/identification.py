@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import robosim
+from robosim.control.controllers import PD
 from robosim.description.mechanism import Mechanism
+from robosim.dynamics.dynamics import Dynamics
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
 from robosim.experiments.experiment import Experiment, Result, Setup, Target
 from robosim.experiments.sysid import by_sysid, toolbox
 from robosim.identification import Identified, identify
 from robosim.learning.domain import with_friction
+from robosim.linearization.parameters import parameter
 from robosim.log import Log
 from robosim.simulation import Simulation
-from robosim.simulation.controllers import PD
-from robosim.simulation.dynamics import Dynamics
-from robosim.simulation.parameters import parameter
 from robosim.validation import Array
 
 if TYPE_CHECKING:

@@ -11,16 +11,16 @@ import numpy as np
 
 import robosim
 from robosim.description.mechanism import Mechanism
+from robosim.dynamics.dynamics import Dynamics
 from robosim.errors import ConvergenceError
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels, tick_finely
 from robosim.experiments.experiment import Experiment, Result, Setup, Target
 from robosim.experiments.measuring import cpu_time, exponent
+from robosim.formulation import Formulation
 from robosim.minimal import MinimalSimulation
 from robosim.models.builders import chain
 from robosim.peers.mujoco_run import MuJoCoRun, Settings
 from robosim.simulation import Simulation
-from robosim.simulation.dynamics import Dynamics
-from robosim.simulation.formulation import Formulation
 from robosim.validation import Array
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robosim.dynamics.dynamics import Dynamics
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
 from robosim.experiments.experiment import Experiment, Result, Setup, Target
 from robosim.experiments.measuring import (
@@ -16,7 +17,6 @@ from robosim.experiments.measuring import (
 )
 from robosim.minimal import MinimalSimulation
 from robosim.models.builders import chain
-from robosim.simulation.dynamics import Dynamics
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.integrate import solve_ivp
 
 from robosim.description.mechanism import Mechanism
+from robosim.dynamics.dynamics import Dynamics
 from robosim.errors import ConvergenceError
-from robosim.simulation.dynamics import Dynamics
-from robosim.simulation.formulation import Formulation
-from robosim.simulation.linearizer import Tangent
+from robosim.formulation import Formulation
+from robosim.linearization.linearizer import Tangent
 
 Array = NDArray[np.float64]
 T = TypeVar("T")

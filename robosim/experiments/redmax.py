@@ -13,12 +13,12 @@ from robosim.description.body import Body
 from robosim.description.charts import Chart, SplineCurve, SplineSurface
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
+from robosim.dynamics.dynamics import Dynamics
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
 from robosim.experiments.experiment import Experiment, Result, Setup, Target
 from robosim.experiments.measuring import Samples, exponent, largest, sample
 from robosim.models.builders import chain, knee_spline, universal_chain
 from robosim.simulation import Simulation
-from robosim.simulation.dynamics import Dynamics
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

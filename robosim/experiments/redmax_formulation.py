@@ -13,9 +13,9 @@ from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
 from robosim.experiments.experiment import Experiment, Result, Setup, Target
 from robosim.experiments.measuring import exponent, largest, sample
 from robosim.experiments.redmax_scene import Scene
+from robosim.formulation import Formulation
 from robosim.reduced import ReducedSimulation
 from robosim.simulation import Simulation
-from robosim.simulation.formulation import Formulation
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robosim.control.transmission import Drive
 from robosim.description.mechanism import Mechanism
 from robosim.description.muscle import Muscle
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
@@ -18,7 +19,6 @@ from robosim.experiments.mujoco_ends import away_in_mujoco
 from robosim.models.builders import arm_with_muscles
 from robosim.reduced import ReducedSimulation
 from robosim.simulation import Simulation
-from robosim.simulation.transmission import Drive
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 import robosim
 from robosim.batch import BatchSimulation
 from robosim.cluster import Workers
+from robosim.control.controllers import Gait
 from robosim.experiments.drawing import COLOURS, finish, panels
 from robosim.experiments.experiment import Experiment, Result, Setup, Target
 from robosim.experiments.walking import GAP, START
 from robosim.learning.search import RandomSearch
 from robosim.runtime.background import cores
-from robosim.simulation.controllers import Gait
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 import robosim
 from robosim.batch import BatchSimulation
+from robosim.control.controllers import PD, Gait
 from robosim.description.mechanism import Mechanism
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
 from robosim.experiments.experiment import Experiment, Result, Setup, Target
@@ -19,7 +20,6 @@ from robosim.log.falls import Falls
 from robosim.peers.mujoco_run import MuJoCoRun, Settings
 from robosim.runtime.background import cores
 from robosim.simulation import Simulation
-from robosim.simulation.controllers import PD, Gait
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

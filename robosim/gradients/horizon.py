@@ -11,7 +11,7 @@ import numpy as np
 from robosim.batch import BatchSimulation
 from robosim.batch.tape import TapedRollout
 from robosim.errors import OptionError
-from robosim.simulation.parameters import parameter
+from robosim.linearization.parameters import parameter
 from robosim.validation import Array, count
 
 INPUTS = "q", "v", "torques", "targets", "kp", "kd", "parameters"

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from robosim.control.controllers import PD
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ConvergenceError, OptionError
 from robosim.identification.identified import Identified
@@ -14,7 +15,6 @@ from robosim.identification.unknowns import Meaning, Unknowns
 from robosim.identification.windows import Model, windows_of
 from robosim.log import Log
 from robosim.progress import bar
-from robosim.simulation.controllers import PD
 from robosim.validation import Array, count
 
 LEAST_NOISE = 1e-9  # of the range of a column

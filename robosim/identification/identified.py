@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from robosim.control.controllers import PD
 from robosim.description.mechanism import Mechanism
-from robosim.simulation.controllers import PD
 from robosim.validation import Array
 
 

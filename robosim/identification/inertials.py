@@ -19,7 +19,7 @@ import numpy as np
 from robosim.description.centres import centre_of
 from robosim.description.mechanism import Mechanism
 from robosim.errors import OptionError
-from robosim.simulation.parameters import AXES, ENTRIES
+from robosim.linearization.parameters import AXES, ENTRIES
 from robosim.validation import Array
 
 ABOVE = ((0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3))  # s12, s13, s23, t1, t2, t3

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from robosim.control.controllers import PD
 from robosim.description.centres import with_inertial
 from robosim.description.mechanism import Mechanism
 from robosim.errors import OptionError
@@ -18,8 +19,7 @@ from robosim.identification.inertials import (
     to_numbers,
     values_of,
 )
-from robosim.simulation.controllers import PD
-from robosim.simulation.parameters import PARAMETERS, SIGNED, parameter
+from robosim.linearization.parameters import PARAMETERS, SIGNED, parameter
 from robosim.validation import Array
 
 GAINS = "kp", "kd"

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from robosim.batch import BatchSimulation
 from robosim.batch.tape import TapedRollout
+from robosim.control.controllers import PD
 from robosim.description.mechanism import Mechanism
+from robosim.dynamics.dynamics import Dynamics
 from robosim.errors import LogError, OptionError
 from robosim.identification.unknowns import GAINS, Meaning, Unknowns
 from robosim.log import Log
 from robosim.log.columns import LogInfo
-from robosim.simulation.controllers import PD
-from robosim.simulation.dynamics import Dynamics
 from robosim.validation import Array
 
 

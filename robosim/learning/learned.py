@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from robosim.control.gaits import PARAMETERS
 from robosim.errors import LoadError, SaveError
-from robosim.simulation.gaits import PARAMETERS
 from robosim.validation import Array
 from robosim.version import __version__
 

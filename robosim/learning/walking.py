@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from robosim.batch import BatchSimulation
 from robosim.cluster import Workers
+from robosim.control.controllers import Gait
+from robosim.control.gaits import PARAMETERS, standing_gait
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ModelError, OptionError
 from robosim.learning.domain import Domain, Drawn, with_friction
@@ -20,8 +22,6 @@ from robosim.learning.search import RandomSearch
 from robosim.log.falls import Falls
 from robosim.progress import bar
 from robosim.simulation import Simulation
-from robosim.simulation.controllers import Gait
-from robosim.simulation.gaits import PARAMETERS, standing_gait
 from robosim.validation import Array, count
 
 SAMPLES = 0.05  # [s] between two checks whether the robot has fallen

@@ -3,7 +3,7 @@
 The step is solved in plain numbers. Then its equations are evaluated in dual numbers, in seven
 directions at a time, with the factors of its solution. So the derivatives of a chain of n links
 take O(n^2), as in [Fan2018, Algorithms 2 and 3], for all integrators. See
-`robosim.simulation.linearizer`.
+`robosim.linearization.linearizer`.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robosim.compiled.records.step import INFO
+from robosim.control.controllers import PD
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ConvergenceError, ModelError, OptionError
 from robosim.kernels.compiler import PLAIN
 from robosim.kernels.solve.status import CONVERGED
+from robosim.linearization.linearizer import Linearization, Linearizer, Tangent
+from robosim.linearization.parameters import slopes_of
 from robosim.minimal.engine import Engine
 from robosim.simulation.checkpoint import Counters
-from robosim.simulation.controllers import PD
-from robosim.simulation.linearizer import Linearization, Linearizer, Tangent
 from robosim.simulation.loads import Held
-from robosim.simulation.parameters import slopes_of
 from robosim.validation import Array
 
 if not PLAIN:

@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 
 from robosim import se3
 from robosim.description.mechanism import Mechanism
+from robosim.dynamics.dynamics import Dynamics
 from robosim.errors import OptionError
 from robosim.optimize.checks import weight
 from robosim.optimize.feedback import turns_of
-from robosim.simulation.dynamics import Dynamics
 from robosim.validation import Array, finite
 
 

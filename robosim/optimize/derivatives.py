@@ -8,9 +8,9 @@ import numpy as np
 
 from robosim.batch import BatchSimulation
 from robosim.errors import ConvergenceError
+from robosim.linearization.linearization import SMOOTHER, linearize, linearize_each
+from robosim.linearization.linearizer import Linearization
 from robosim.simulation import Simulation
-from robosim.simulation.linearization import SMOOTHER, linearize, linearize_each
-from robosim.simulation.linearizer import Linearization
 from robosim.validation import Array
 
 MOST = 64  # states of a batch, each of which has memory for derivatives

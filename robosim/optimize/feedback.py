@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robosim.control.controllers import Compiled
 from robosim.description.mechanism import Mechanism
+from robosim.dynamics.dynamics import Dynamics
 from robosim.errors import ControllerError
-from robosim.simulation.controllers import Compiled
-from robosim.simulation.dynamics import Dynamics
 from robosim.validation import Array, read_only
 
 if TYPE_CHECKING:
-    from robosim.simulation.formulation import Formulation
+    from robosim.formulation import Formulation
 
 LATE = 1e-6  # of a time step, by which rounding may make the time of a knot early
 

@@ -13,14 +13,14 @@ from typing import NamedTuple
 import numpy as np
 
 from robosim.description.mechanism import Mechanism
+from robosim.dynamics.constraints import Constraints
+from robosim.dynamics.dynamics import Dynamics
+from robosim.dynamics.independent import independent, refuse_open
+from robosim.dynamics.lengths import Lengths
 from robosim.errors import StateError
+from robosim.kinematics.kinematics import GRAVITY
+from robosim.kinematics.recursion import Recursion
 from robosim.optimize.derivatives import Steps
-from robosim.simulation.constraints import Constraints
-from robosim.simulation.dynamics import Dynamics
-from robosim.simulation.independent import independent, refuse_open
-from robosim.simulation.kinematics import GRAVITY
-from robosim.simulation.lengths import Lengths
-from robosim.simulation.recursion import Recursion
 from robosim.validation import Array
 
 STEP = 1e-6  # [rad or m], of finite differences of Jacobians

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robosim.description.mechanism import Mechanism
+from robosim.dynamics.dynamics import Dynamics
 from robosim.errors import OptionError, StateError
 from robosim.optimize.checks import numbers, weight
 from robosim.optimize.derivatives import Steps, along
@@ -15,7 +16,6 @@ from robosim.optimize.feedback import Feedback
 from robosim.optimize.free import FreeCoordinates, reduced
 from robosim.optimize.riccati import backwards, repeated, steady
 from robosim.simulation import Simulation
-from robosim.simulation.dynamics import Dynamics
 from robosim.validation import Array
 
 

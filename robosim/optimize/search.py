@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robosim.dynamics.dynamics import Dynamics
 from robosim.errors import ConvergenceError, OptionError
 from robosim.optimize.backward import Pass, backward
 from robosim.optimize.checks import numbers
@@ -22,7 +23,6 @@ from robosim.optimize.solution import Solution
 from robosim.optimize.trajectory import Trajectory as Plan
 from robosim.progress import Advance
 from robosim.simulation import Simulation
-from robosim.simulation.dynamics import Dynamics
 from robosim.validation import Array
 
 LENGTHS = 0.5 ** np.arange(8.0)  # step lengths, which are all evaluated at once

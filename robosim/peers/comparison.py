@@ -30,9 +30,9 @@ from robosim.description.inertias import turnable
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.errors import OptionError
+from robosim.kinematics.kinematics import Kinematics
 from robosim.peers.libraries import GRAVITY, Answer, Peer, open_peer
 from robosim.simulation import Simulation
-from robosim.simulation.kinematics import Kinematics
 
 Array = NDArray[np.float64]
 

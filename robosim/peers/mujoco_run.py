@@ -19,11 +19,11 @@ from lxml import etree
 from numpy.typing import ArrayLike, NDArray
 
 from robosim import quaternions
+from robosim.control.controllers import PD
 from robosim.description.body import Body
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.errors import PeerError
-from robosim.simulation.controllers import PD
 
 Array = NDArray[np.float64]
 JOINTS = {"revolute": "hinge", "prismatic": "slide", "spherical": "ball", "floating": "free"}

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from robosim.description.joint import Joint
+from robosim.kinematics.motions import course, difference
 from robosim.reduced import joints
 from robosim.reduced.constraints import loop_rows
 from robosim.reduced.euler import Step, exchanged
 from robosim.reduced.model import Loads, Model
 from robosim.reduced.solving import Solver, Unsolved, constrained
 from robosim.reduced.tree import Placed
-from robosim.simulation.motions import course, difference
 from robosim.validation import Array
 
 

@@ -12,6 +12,7 @@ from robosim import quaternions
 from robosim.compiled import minimal
 from robosim.compiled.records.graph import ROW
 from robosim.compiled.records.joint import MOTION, SERVO
+from robosim.control.pd import motor_torques
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError, ConvergenceError, StateError
 from robosim.minimal.engine import BODY
@@ -25,7 +26,6 @@ from robosim.runtime.handles import Handle, Run
 from robosim.simulation.checkpoint import Counters
 from robosim.simulation.engine import BUSY
 from robosim.simulation.notices import Silence
-from robosim.simulation.pd import motor_torques
 from robosim.validation import Array
 
 CONVERGED = 0  # status in INFO

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from robosim.kinematics.motions import difference, rates_at, value_at
 from robosim.reduced import joints
 from robosim.reduced.bearings import Maximal
 from robosim.reduced.constraints import loop_rows
@@ -17,7 +18,6 @@ from robosim.reduced.model import JointForces, Loads, Model, within_limits
 from robosim.reduced.solving import Equations, Gradients, Solver, check_positive
 from robosim.reduced.staggered import Resisted
 from robosim.reduced.tree import Placed, TreeSolver
-from robosim.simulation.motions import difference, rates_at, value_at
 from robosim.validation import Array
 
 PASSES = 10  # iterations over servos that reach the limits of their motors

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from robosim import quaternions
+from robosim.control.pd import motor_torques
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.description.springs import PointSpring
@@ -20,7 +21,6 @@ from robosim.reduced.forces import BodyForces, Ends
 from robosim.reduced.point_force import PointForce
 from robosim.reduced.resisting import Resisting
 from robosim.reduced.tree import Links
-from robosim.simulation.pd import motor_torques
 from robosim.validation import Array
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robosim.simulation.one_sided import least_distance
+from robosim.dynamics.one_sided import least_distance
 from robosim.validation import Array
 
 Solver = Callable[[Array], Array]  # right-hand sides (n,) or (n, m) -> solutions

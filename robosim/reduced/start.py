@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim.errors import ModelError, StateError
+from robosim.kinematics.motions import rates_at, value_at
 from robosim.reduced.constraints import loop_rows, violation
 from robosim.reduced.euler import moved
 from robosim.reduced.model import Model
 from robosim.reduced.solving import Unsolved, least
 from robosim.reduced.tree import Placed
-from robosim.simulation.motions import rates_at, value_at
 from robosim.validation import Array
 
 ITERATIONS = 100

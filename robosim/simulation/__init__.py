@@ -2,7 +2,7 @@
 
 `Simulation` is in `simulation`, and delegates. `engine` takes steps, `start` sets states, `loads`
 holds loads, `running` drives runs. `knot` is what can be read, by `readings`, `energy` and
-`sensors`. `controllers`, `transmission` and `kinematics` need no simulation. `formulation` is the
+`sensors`. `contactless` is shared by simulations in joint coordinates. `robosim.formulation` is the
 interface of every way to simulate a mechanism.
 """
 
@@ -23,7 +23,7 @@ __all__ = ["CHUNK_STEPS", "FEWEST_IN_LANES", "BodyState", "Simulation", "StepInf
 
 
 def __getattr__(name: str) -> Any:
-    # Imported on first use, so that naming a controller does not import numba.
+    # Imported on first use, so that an import of a submodule does not import numba.
     if name in __all__:
         from robosim.simulation import simulation
 

@@ -12,9 +12,9 @@ import numpy as np
 from robosim import quaternions
 from robosim.description.mechanism import Mechanism
 from robosim.errors import OptionError
+from robosim.formulation import Formulation
 from robosim.log.channels import CONTACT, FRAME, JOINT_WRENCH, SENSOR, WORDS, Also
 from robosim.simulation import sensors
-from robosim.simulation.formulation import Formulation
 from robosim.validation import Array
 
 # The attribute of a simulation that a kind of channel needs.

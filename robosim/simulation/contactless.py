@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from robosim import quaternions
 from robosim.description.charts import check_on_chart
 from robosim.errors import StateError
+from robosim.kinematics.given import check_time, checked, checked_pose
+from robosim.kinematics.motions import Motions
 from robosim.simulation.frames import Frames
-from robosim.simulation.given import check_time, checked, checked_pose
 from robosim.simulation.loads import Held, wrench_about
-from robosim.simulation.motions import Motions
 from robosim.simulation.readings import Contact, contact_positions
 from robosim.simulation.running import Running
 from robosim.simulation.runs import Runs
@@ -22,7 +22,7 @@ from robosim.simulation.views import BodyState
 from robosim.validation import Array, read_only
 
 if TYPE_CHECKING:
-    from robosim.simulation.dynamics import Dynamics
+    from robosim.dynamics.dynamics import Dynamics
 
 
 class Bodies(NamedTuple):
@@ -143,7 +143,7 @@ class Contactless(Frames, Runs):
     def dynamics(self) -> Dynamics:
         """Dynamics in joint coordinates of this robot under this gravity, for controllers."""
         if self._dynamics is None:
-            from robosim.simulation.dynamics import Dynamics
+            from robosim.dynamics.dynamics import Dynamics
 
             self._dynamics = Dynamics(self.robot, self.gravity)
         return self._dynamics

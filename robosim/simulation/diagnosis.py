@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from robosim.blame import user_level
 from robosim.compiled.kinds import CONE, LIMIT, TURN
 from robosim.compiled.order import all_joints, driven_elements
 from robosim.description.charts import check_rank
@@ -19,7 +20,6 @@ from robosim.errors import ControllerError, ConvergenceError, RobosimError
 from robosim.kernels.contact.kinematics import RECOVERY_SPEED
 from robosim.kernels.solve.status import UNSETTLED
 from robosim.runtime.handles import Parts
-from robosim.simulation.blame import user_level
 from robosim.simulation.readings import Contact, contact_heights, min_gap
 
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from robosim.description.mechanism import Mechanism
+from robosim.kinematics.kinematics import Kinematics
 from robosim.runtime.handles import Parts
 from robosim.simulation import energy, readings
 from robosim.simulation.engine import Engine
-from robosim.simulation.kinematics import Kinematics
 from robosim.simulation.loads import Held
 from robosim.simulation.readings import BearingForces, Contact
 from robosim.simulation.sensors import read as read_sensor
@@ -18,7 +18,7 @@ from robosim.simulation.views import BodyState, LastStep, last_step
 from robosim.validation import Array, read_only
 
 if TYPE_CHECKING:
-    from robosim.simulation.dynamics import Dynamics
+    from robosim.dynamics.dynamics import Dynamics
 
 
 class Knot:
@@ -63,7 +63,7 @@ class Knot:
         if self._dynamics is None:
             # Imported here, as its kernels take a tenth of a second to import, and are rarely
             # needed.
-            from robosim.simulation.dynamics import Dynamics
+            from robosim.dynamics.dynamics import Dynamics
 
             self._dynamics = Dynamics(self.robot, self.gravity)
         return self._dynamics

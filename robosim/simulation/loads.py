@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 
 from robosim.compiled.building.actuators import implicit_actuators
 from robosim.compiled.loads import Loads
+from robosim.control.controllers import PD, check_torques, motor_torques, zero
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError, StateError
-from robosim.simulation.controllers import PD, check_torques, motor_torques, zero
 from robosim.validation import Array, finite
 
 FLOATS = np.dtype(np.float64)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ModelError, OptionError, StateError
-from robosim.simulation.given import checked_pose
+from robosim.kinematics.given import checked_pose
 from robosim.validation import Array
 
 NEAR = 1e-9  # [m], tolerance of the gap

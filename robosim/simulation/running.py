@@ -10,19 +10,19 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from robosim.control.controllers import PD, Compiled, Controller
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError, OptionError
+from robosim.formulation import Formulation
+from robosim.kinematics.motions import Motions
 from robosim.log import Chunk
 from robosim.log.channels import Also
 from robosim.log.columns import STEP, worst_of
 from robosim.runtime.handles import Handle, Run, make_run
 from robosim.simulation.channel_reader import ChannelReader, Felt
 from robosim.simulation.checkpoint import Counters
-from robosim.simulation.controllers import PD, Compiled, Controller
 from robosim.simulation.diagnosis import FAR
-from robosim.simulation.formulation import Formulation
 from robosim.simulation.loads import Held
-from robosim.simulation.motions import Motions
 from robosim.validation import Array
 
 

@@ -15,6 +15,7 @@ from robosim.compiled.model import Model
 from robosim.compiled.state import State
 from robosim.description.mechanism import Mechanism
 from robosim.errors import OptionError, StateError
+from robosim.kinematics.motions import Motions
 from robosim.runtime.notice import CompileNotice
 from robosim.simulation import saved
 from robosim.simulation.engine import FEWEST_IN_LANES, Engine
@@ -22,7 +23,6 @@ from robosim.simulation.frames import Frames
 from robosim.simulation.knot import Knot
 from robosim.simulation.loads import Held, wrench_about
 from robosim.simulation.massless import simulated
-from robosim.simulation.motions import Motions
 from robosim.simulation.options import check_velocity_limits, checked
 from robosim.simulation.placing import place
 from robosim.simulation.running import Running

@@ -16,18 +16,18 @@ from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.description.tendon import Tendon
 from robosim.errors import StateError
+from robosim.inverse_kinematics.closing import CLOSED as NEARLY_CLOSED
+from robosim.inverse_kinematics.closing import Closed, Closing, sides
 from robosim.kernels.equations.coordinates import joint_violations
 from robosim.kernels.solve.status import CONVERGED
 from robosim.kernels.step.closure import close_loops, start_projected
 from robosim.kernels.step.knot import set_bodies
+from robosim.kinematics.given import check_time, checked, checked_pose
+from robosim.kinematics.motions import Motions, goal_of
 from robosim.simulation.checkpoint import restored_if_refused
-from robosim.simulation.closing import CLOSED as NEARLY_CLOSED
-from robosim.simulation.closing import Closed, Closing, sides
 from robosim.simulation.diagnosis import Beyond, beyond_limits
 from robosim.simulation.engine import Engine
-from robosim.simulation.given import check_time, checked, checked_pose
 from robosim.simulation.loads import Held
-from robosim.simulation.motions import Motions, goal_of
 from robosim.validation import Array, finite
 
 CLOSED = 1e-9  # tolerance of constraints [m, or sine of half an angle]

@@ -20,8 +20,8 @@ from robosim import (
     Simulation,
     Strand,
 )
+from robosim.kinematics.kinematics import Kinematics
 from robosim.models.builders import hanging_net, pendulum
-from robosim.simulation.kinematics import Kinematics
 
 Array = NDArray[np.float64]
 G = 9.81

@@ -18,9 +18,9 @@ from robosim import (
 )
 from robosim.controllers import PD
 from robosim.gradients import Horizon
+from robosim.linearization.linearization import MaximalLinearizer
+from robosim.linearization.parameters import parameter
 from robosim.models.builders import chain, double_four_bar
-from robosim.simulation.linearization import MaximalLinearizer
-from robosim.simulation.parameters import parameter
 
 pytestmark = pytest.mark.slow
 

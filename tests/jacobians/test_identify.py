@@ -10,8 +10,8 @@ import pytest
 from robosim import Log, LogError, OptionError, Simulation
 from robosim.controllers import PD
 from robosim.identification import identify
+from robosim.linearization.parameters import parameter
 from robosim.models.builders import chain
-from robosim.simulation.parameters import parameter
 
 pytestmark = pytest.mark.slow
 

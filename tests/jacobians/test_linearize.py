@@ -23,12 +23,12 @@ from robosim import (
     linearize,
 )
 from robosim.controllers import PD
+from robosim.linearization.linearization import linearize_each
+from robosim.linearization.parameters import parameter
 from robosim.models import builders
 from robosim.optimize.derivatives import along
 from robosim.runtime import duals
 from robosim.runtime.known import translations
-from robosim.simulation.linearization import linearize_each
-from robosim.simulation.parameters import parameter
 
 pytestmark = pytest.mark.slow
 

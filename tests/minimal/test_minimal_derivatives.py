@@ -21,7 +21,7 @@ from robosim import (
 )
 from robosim.controllers import PD
 from robosim.derivatives import Linearization
-from robosim.simulation.parameters import parameter
+from robosim.linearization.parameters import parameter
 
 SCHEMES = [("newton", 2), ("riqn", 2), ("galerkin", 2), ("galerkin", 4)]
 TOLERANCE = 1e-12  # [m/s] of the steps that differences are of

@@ -24,8 +24,8 @@ from joint_lagrangian import (
 from robosim import Coupling, Mechanism, MinimalSimulation, ModelError, Simulation, StateError
 from robosim.compiled.minimal import Multipliers
 from robosim.experiments.four_bar import RATES, START, reference
+from robosim.inverse_kinematics.pose_constraints import PoseConstraints
 from robosim.models.builders import double_four_bar, minitaur, rhombus
-from robosim.simulation.pose_constraints import PoseConstraints
 
 DT = 0.05
 INTEGRATORS = ("newton", "galerkin")

@@ -10,7 +10,9 @@ from joint_lagrangian import robot_for_tests
 from random_mechanisms import closing_joint, random_body, random_coordinates, random_quaternion
 
 from robosim import Body, Joint, Mechanism, PointSpring, Potential, se3
+from robosim.control.controllers import GAINS
 from robosim.joints import Composite, ExponentialBall, Hinge, Slide, SplineCurve
+from robosim.kinematics.kinematics import Kinematics
 from robosim.quaternions import from_matrix
 from robosim.reduced import forces, joints
 from robosim.reduced.constraints import loop_rows
@@ -19,8 +21,6 @@ from robosim.reduced.forces import Ends
 from robosim.reduced.model import Loads, Model
 from robosim.reduced.solving import Gradients, Unsolved, constrained
 from robosim.reduced.tree import Links, Placed, TreeSolver
-from robosim.simulation.controllers import GAINS
-from robosim.simulation.kinematics import Kinematics
 
 H = 1e-6  # of differences, which leaves some 1e-9 of numbers of one
 FAR = {"rtol": 1e-7, "atol": 1e-7}

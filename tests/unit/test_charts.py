@@ -22,7 +22,7 @@ from robosim.joints import (
     SplineCurve,
     SplineSurface,
 )
-from robosim.simulation.kinematics import Kinematics
+from robosim.kinematics.kinematics import Kinematics
 from robosim.validation import Array
 
 STEP = 1e-6

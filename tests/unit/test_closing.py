@@ -11,11 +11,11 @@ import robosim
 from robosim import Body, ContactPoint, Joint, Mechanism, Simulation
 from robosim.elements import Coupling
 from robosim.errors import StateError
+from robosim.inverse_kinematics.closing import sides
+from robosim.inverse_kinematics.pose_constraints import PoseConstraints
+from robosim.inverse_kinematics.search_space import SearchSpace
 from robosim.joints import KINDS
-from robosim.simulation.closing import sides
 from robosim.simulation.diagnosis import beyond_limits
-from robosim.simulation.pose_constraints import PoseConstraints
-from robosim.simulation.search_space import SearchSpace
 from robosim.tendons import Point, Tendon, Term
 
 Y = (0.0, 1.0, 0.0)

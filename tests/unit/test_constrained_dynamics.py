@@ -26,12 +26,12 @@ from robosim import (
     Tendon,
 )
 from robosim.dynamics import Kinematics
+from robosim.dynamics.constraints import Constraints
+from robosim.dynamics.lengths import Lengths
 from robosim.joints import KINDS
+from robosim.kinematics.recursion import Recursion
 from robosim.models import builders
 from robosim.quaternions import from_matrix
-from robosim.simulation.constraints import Constraints
-from robosim.simulation.lengths import Lengths
-from robosim.simulation.recursion import Recursion
 from robosim.tendons import Term
 
 GRAVITY = (0.7, -1.1, -9.0)

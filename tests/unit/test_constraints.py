@@ -9,10 +9,10 @@ import pytest
 from random_mechanisms import random_coordinates, random_joint, random_tree
 
 from robosim import Body, ContactPoint, Coupling, Dynamics, Joint, Mechanism, ModelError, Tendon
+from robosim.dynamics.constraints import Constraints
+from robosim.dynamics.lengths import Lengths
 from robosim.joints import KINDS
-from robosim.simulation.constraints import Constraints
-from robosim.simulation.lengths import Lengths
-from robosim.simulation.recursion import Recursion
+from robosim.kinematics.recursion import Recursion
 from robosim.tendons import Point, Term
 
 STEP = 1e-3

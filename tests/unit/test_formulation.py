@@ -7,8 +7,8 @@ import inspect
 import pytest
 
 from robosim import MinimalSimulation, ReducedSimulation, Simulation
+from robosim.formulation import Formulation
 from robosim.models.builders import double_pendulum
-from robosim.simulation.formulation import Formulation
 
 FORMULATIONS = [Simulation, MinimalSimulation, ReducedSimulation]
 

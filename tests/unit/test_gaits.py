@@ -10,10 +10,10 @@ import pytest
 import robosim
 from robosim import BatchSimulation, ControllerError, ModelError, OptionError, Simulation
 from robosim import StateError as NoState
+from robosim.control.gaits import LEGS, PARAMETERS, standing_gait
 from robosim.controllers import PD, Gait, trot
 from robosim.loaders.packages import example_robot_data
 from robosim.models import builders
-from robosim.simulation.gaits import LEGS, PARAMETERS, standing_gait
 
 WALK = (0.17, 0.2, 1.0, 0.3, -1.5)
 

@@ -7,6 +7,7 @@ import pytest
 
 from robosim import Dynamics, OptionError, load
 from robosim.batch.gradients import notes_of
+from robosim.control.pd import GAINS, motor_slopes, motor_torques
 from robosim.description.centres import centre_of, with_inertial
 from robosim.identification.inertials import (
     Inertial,
@@ -17,7 +18,6 @@ from robosim.identification.inertials import (
     values_of,
 )
 from robosim.identification.windows import Source
-from robosim.simulation.pd import GAINS, motor_slopes, motor_torques
 
 
 @pytest.fixture(scope="module")

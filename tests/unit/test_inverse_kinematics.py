@@ -10,18 +10,18 @@ import pytest
 import robosim
 from robosim import Body, Coupling, Frame, Joint, Mechanism, ModelError, StateError
 from robosim.dynamics import CenterOfMassTarget, Dynamics, FrameTarget, PostureTarget
+from robosim.inverse_kinematics.least_squares import descend
+from robosim.inverse_kinematics.pose_constraints import PoseConstraints
+from robosim.inverse_kinematics.search_space import (
+    rate_of_rotation_vector,
+    rate_of_turn,
+    whole_turns,
+)
 from robosim.joints import Composite, Euler
 from robosim.loaders.packages import example_robot_data
 from robosim.models import builders
 from robosim.models.builders.legged import HIP_X, HIP_Y, LOWER, UPPER
 from robosim.quaternions import from_axis_angle, normalized, rotation_matrix
-from robosim.simulation.least_squares import descend
-from robosim.simulation.pose_constraints import PoseConstraints
-from robosim.simulation.search_space import (
-    rate_of_rotation_vector,
-    rate_of_turn,
-    whole_turns,
-)
 from robosim.tendons import Tendon, Term
 
 Y = (0, 1, 0)

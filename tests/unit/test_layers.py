@@ -22,7 +22,7 @@ FOLDERS = {"robosim": "robosim", **{f: f"robosim.{f}" for f in ("loaders", "mode
 # what is named itself.
 LAYERS = {
     "basics": (
-        "errors", "progress", "quaternions", "safe_xml", "se3", "validation", "version",
+        "blame", "errors", "progress", "quaternions", "safe_xml", "se3", "validation", "version",
         "xml_repairs",
     ),
     "description": ("description",),
@@ -30,7 +30,13 @@ LAYERS = {
     "kernels": ("kernels",),
     "runtime": ("runtime",),
     "log": ("log",),
+    "kinematics": ("kinematics",),
+    "inverse kinematics": ("inverse_kinematics",),
+    "dynamics": ("dynamics",),
+    "formulation": ("formulation",),
+    "control": ("control",),
     "simulation": ("simulation", "overlaps"),
+    "linearization": ("linearization",),
     "minimal": ("minimal",),
     "reduced": ("reduced",),
     "batch": ("batch",),
@@ -44,7 +50,7 @@ LAYERS = {
     # Names that users know, of what lies below; nothing here imports them.
     "documented": (
         "actuators", "bodies", "collision", "comparison", "conformance", "controllers",
-        "conversions", "derivatives", "dynamics", "elements", "joints", "mechanism", "muscles",
+        "conversions", "derivatives", "elements", "joints", "mechanism", "muscles",
         "readout", "sensors", "tendons",
     ),
 }  # fmt: skip

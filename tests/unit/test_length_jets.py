@@ -19,9 +19,9 @@ from robosim import (
     Tendon,
 )
 from robosim.dynamics import Kinematics
+from robosim.dynamics.jets import Jet, angle, cross, dot
+from robosim.dynamics.length_jets import MovingBodies, length_slopes
 from robosim.joints import Composite, ExponentialBall, Hinge, Screw
-from robosim.simulation.jets import Jet, angle, cross, dot
-from robosim.simulation.length_jets import MovingBodies, length_slopes
 from robosim.tendons import Point, Pulley, Term, Wrap
 
 KINDS = {"numbers": ("revolute", "prismatic"), "turns": ("spherical", "revolute", "floating")}

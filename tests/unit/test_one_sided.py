@@ -12,11 +12,11 @@ from random_mechanisms import random_coordinates, random_tree
 import robosim
 from robosim import Body, ContactPoint, Dynamics, Joint, Mechanism, Simulation, StateError, Tendon
 from robosim.dynamics import Kinematics
+from robosim.dynamics.constraints import Constraints
+from robosim.dynamics.lengths import Lengths
+from robosim.dynamics.one_sided import least_distance
+from robosim.kinematics.recursion import Recursion
 from robosim.models import builders
-from robosim.simulation.constraints import Constraints
-from robosim.simulation.lengths import Lengths
-from robosim.simulation.one_sided import least_distance
-from robosim.simulation.recursion import Recursion
 from robosim.tendons import Term
 
 GRAVITY = (0.0, 0.0, -9.81)

@@ -7,11 +7,11 @@ import pytest
 from scipy.linalg import block_diag, solve_discrete_are
 
 from robosim import ControllerError, Mechanism, OptionError, Simulation
+from robosim.dynamics.dynamics import Dynamics
 from robosim.optimize import Feedback, QuadraticCost
 from robosim.optimize.box import least_in_box
 from robosim.optimize.checks import weight
 from robosim.optimize.riccati import backwards, repeated, steady
-from robosim.simulation.dynamics import Dynamics
 
 
 def linear_system(rng, n, nx=3, nu=2):

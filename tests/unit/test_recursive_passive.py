@@ -18,7 +18,7 @@ from robosim import (
     Simulation,
     Tendon,
 )
-from robosim.simulation.recursion import BLOCK
+from robosim.kinematics.recursion import BLOCK
 from robosim.tendons import Point, Wrap
 
 GRAVITY = (0.7, -1.1, -9.0)

@@ -13,11 +13,11 @@ import robosim
 from robosim import Simulation
 from robosim.cli import app
 from robosim.cli.adding import addition
+from robosim.control.standing import carried_inertia
 from robosim.errors import OptionError
 from robosim.log import Log
 from robosim.log.columns import LogInfo
 from robosim.models.builders import chain
-from robosim.simulation.standing import carried_inertia
 
 BASE = ("base_x", "base_y", "base_z", "base_qw", "base_qx", "base_qy", "base_qz")
 TWIST = ("base_vx", "base_vy", "base_vz", "base_wx", "base_wy", "base_wz")

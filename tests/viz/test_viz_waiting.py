@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import robosim
+from robosim.kinematics.kinematics import Kinematics
 from robosim.quaternions import rotation_matrix
 from robosim.runtime.notice import CompileNotice
-from robosim.simulation.kinematics import Kinematics
 from robosim.viz import waiting as module
 from robosim.viz.waiting import show_home, waiting
 

@@ -64,7 +64,7 @@ def _held_tendons(document: Document, equality: etree._Element) -> None:
     if not any(tendon.motion is not None for tendon in mechanism.tendons):
         return
     # Imported here, so that numba is imported only when needed.
-    from robosim.simulation.kinematics import Kinematics
+    from robosim.kinematics.kinematics import Kinematics
 
     lengths = Kinematics(mechanism, document.reference).tendon_lengths()
     joints, named = document.joint_names(), document.names["equality"]

@@ -10,10 +10,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robosim.control.holding import stand
+from robosim.control.pd import PD
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError, ModelError, OptionError
-from robosim.simulation.holding import stand
-from robosim.simulation.pd import PD
 from robosim.validation import Array
 
 LEGS = ("FR", "FL", "RR", "RL")

@@ -11,7 +11,7 @@ from robosim.compiled.kinds import CONE, DRY, LIMIT, RATE, TURN
 from robosim.compiled.model import Model
 from robosim.description.mechanism import Mechanism
 from robosim.kernels.compiler import PLAIN
-from robosim.simulation.linearizer import ContactMode
+from robosim.linearization.linearizer import ContactMode
 from robosim.simulation.readings import other_name
 from robosim.validation import Array
 

@@ -19,9 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robosim.errors import ModelError, StateError
-from robosim.simulation.constraints import ConstraintRows, Constraints
-from robosim.simulation.independent import (
+from robosim.dynamics.constraints import ConstraintRows, Constraints
+from robosim.dynamics.independent import (
     DEPENDENT,
     Independent,
     closed_rows,
@@ -31,10 +30,11 @@ from robosim.simulation.independent import (
     refuse_inconsistent,
     refuse_open,
 )
-from robosim.simulation.lengths import Lengths
-from robosim.simulation.one_sided import ROUNDING, least_distance, least_push
-from robosim.simulation.recursion import Recursion
-from robosim.simulation.tree_dynamics import TreeDynamics, Wrenches
+from robosim.dynamics.lengths import Lengths
+from robosim.dynamics.one_sided import ROUNDING, least_distance, least_push
+from robosim.dynamics.tree import TreeDynamics, Wrenches
+from robosim.errors import ModelError, StateError
+from robosim.kinematics.recursion import Recursion
 from robosim.validation import Array, finite
 
 SHORT = 1e-7  # of the largest force, tolerance of the forces

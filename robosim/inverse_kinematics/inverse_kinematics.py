@@ -10,19 +10,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ModelError, StateError
-from robosim.simulation.given import check_time, checked_pose
-from robosim.simulation.ik_result import IKResult
-from robosim.simulation.ik_search import Search
-from robosim.simulation.motions import goal_of, value_at
-from robosim.simulation.pose_constraints import PoseConstraints, limits_turns
-from robosim.simulation.search_space import SearchSpace
-from robosim.simulation.targets import (
+from robosim.inverse_kinematics.pose_constraints import PoseConstraints, limits_turns
+from robosim.inverse_kinematics.result import IKResult
+from robosim.inverse_kinematics.search import Search
+from robosim.inverse_kinematics.search_space import SearchSpace
+from robosim.inverse_kinematics.targets import (
     CenterOfMassTarget,
     FrameTarget,
     Moving,
     PostureTarget,
     Target,
 )
+from robosim.kinematics.given import check_time, checked_pose
+from robosim.kinematics.motions import goal_of, value_at
 
 
 class InverseKinematics:

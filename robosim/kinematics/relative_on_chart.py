@@ -8,7 +8,7 @@ from robosim import se3
 from robosim.description.charts import Chart
 from robosim.description.joint import Joint
 from robosim.errors import StateError
-from robosim.simulation.relative import End, Linear, Relative
+from robosim.kinematics.relative import End, Linear, Relative
 from robosim.validation import Array
 
 MOST = 50  # iterations

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robosim.control.pd import PD
+from robosim.control.standing import carried_inertia, home_inertia
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ModelError, OptionError
-from robosim.simulation.pd import PD
-from robosim.simulation.standing import carried_inertia, home_inertia
 from robosim.validation import Array
 
 

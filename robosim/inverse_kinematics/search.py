@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim.errors import StateError
-from robosim.simulation.ik_result import IKResult, Residual, Status
-from robosim.simulation.least_squares import descend
-from robosim.simulation.pose_constraints import PoseConstraints
-from robosim.simulation.random_pose import random_coordinates
-from robosim.simulation.search_space import SearchSpace
-from robosim.simulation.targets import Moving, Task
+from robosim.inverse_kinematics.least_squares import descend
+from robosim.inverse_kinematics.pose_constraints import PoseConstraints
+from robosim.inverse_kinematics.result import IKResult, Residual, Status
+from robosim.inverse_kinematics.search_space import SearchSpace
+from robosim.inverse_kinematics.targets import Moving, Task
+from robosim.kinematics.random_pose import random_coordinates
 from robosim.validation import Array
 
 CLOSED = 1e-9  # tolerance of constraints [m, or sine of half an angle]

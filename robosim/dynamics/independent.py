@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from robosim.dynamics.constraints import ConstraintRows, Constraints
+from robosim.dynamics.one_sided import least_signed
 from robosim.errors import StateError
-from robosim.simulation.constraints import ConstraintRows, Constraints
-from robosim.simulation.one_sided import least_signed
 from robosim.validation import Array
 
 OPEN = 1e-3  # [m, sine of half an angle, or rad], largest violation of a state

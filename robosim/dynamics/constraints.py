@@ -23,14 +23,14 @@ from robosim.description.body import ContactPoint
 from robosim.description.joint import Joint
 from robosim.description.springs import Coupling
 from robosim.description.tendon import Tendon
+from robosim.dynamics.lengths import Lengths, slope
 from robosim.errors import ModelError
 from robosim.kernels.recursive import entries
+from robosim.kinematics.motions import course, difference
+from robosim.kinematics.recursion import Recursion
+from robosim.kinematics.relative import End, Linear, Relative, stacked
+from robosim.kinematics.relative_on_chart import relative_of
 from robosim.se3 import cross_matrix
-from robosim.simulation.lengths import Lengths, slope
-from robosim.simulation.motions import course, difference
-from robosim.simulation.recursion import Recursion
-from robosim.simulation.relative import End, Linear, Relative, stacked
-from robosim.simulation.relative_on_chart import relative_of
 from robosim.validation import Array
 
 

@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from robosim import quaternions
+from robosim.blame import user_level
 from robosim.compiled.order import driven_elements
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.description.tendon import Tendon
 from robosim.errors import StateError
-from robosim.simulation.blame import user_level
 from robosim.validation import Array, finite
 
 # Step [s] of finite differences of a motion. With differences of sixth order, rounding errors and

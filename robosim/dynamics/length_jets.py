@@ -16,12 +16,12 @@ from robosim.compiled.order import coordinate_places
 from robosim.description.mechanism import Mechanism
 from robosim.description.springs import PointSpring
 from robosim.description.tendon import Point, Pulley, Tendon, Term, Wrap
+from robosim.dynamics.jets import Jet, angle, cross, dot
 from robosim.errors import StateError
 from robosim.kernels.equations.tendon import touch_inside, wrap_circle
 from robosim.kernels.recursive import entries
-from robosim.simulation.jets import Jet, angle, cross, dot
-from robosim.simulation.kinematics import Kinematics
-from robosim.simulation.recursion import Recursion
+from robosim.kinematics.kinematics import Kinematics
+from robosim.kinematics.recursion import Recursion
 from robosim.validation import Array
 
 SHORT = 1e-12  # [m]; shorter straight parts have no direction, as in kernels

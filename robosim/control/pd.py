@@ -12,7 +12,7 @@ from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError
 
 if TYPE_CHECKING:
-    from robosim.simulation.formulation import Formulation
+    from robosim.formulation import Formulation
 
 Array = NDArray[np.float64]
 Motion = Callable[[Array], Array]

@@ -19,15 +19,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robosim.compiled.model import Model
+from robosim.control.controllers import PD
 from robosim.errors import ControllerError, ConvergenceError, ModelError, OptionError
+from robosim.formulation import Formulation
 from robosim.kernels.compiler import PLAIN
 from robosim.kernels.solve.status import CONVERGED
-from robosim.simulation.controllers import PD
-from robosim.simulation.formulation import Formulation
-from robosim.simulation.linearized import ByModel, Given, Solved, Step, contact_modes
-from robosim.simulation.linearizer import ContactMode, Linearization, Linearizer, stacked
+from robosim.linearization.linearized import ByModel, Given, Solved, Step, contact_modes
+from robosim.linearization.linearizer import ContactMode, Linearization, Linearizer, stacked
+from robosim.linearization.parameters import slopes_of, with_present
 from robosim.simulation.notices import Silence
-from robosim.simulation.parameters import slopes_of, with_present
 from robosim.simulation.simulation import Simulation
 from robosim.validation import Array
 

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robosim.description.mechanism import Mechanism
+from robosim.dynamics.lengths import Lengths
+from robosim.dynamics.passive import Passive
 from robosim.errors import ModelError, StateError
 from robosim.kernels.recursive import entries
-from robosim.simulation.kinematics import GRAVITY
-from robosim.simulation.lengths import Lengths
-from robosim.simulation.passive import Passive
-from robosim.simulation.random_pose import random_coordinates
-from robosim.simulation.recursion import Recursion
+from robosim.kinematics.kinematics import GRAVITY
+from robosim.kinematics.random_pose import random_coordinates
+from robosim.kinematics.recursion import Recursion
 from robosim.validation import Array, finite
 
 

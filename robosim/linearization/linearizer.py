@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robosim.control.controllers import PD, check_torques
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ConvergenceError
-from robosim.simulation.controllers import PD, check_torques
-from robosim.simulation.formulation import Formulation
+from robosim.formulation import Formulation
 from robosim.validation import Array
 
 

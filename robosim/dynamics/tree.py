@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robosim.description.mechanism import Mechanism
+from robosim.dynamics.places import Places
 from robosim.kernels.recursive import entries
-from robosim.simulation.kinematics import (
+from robosim.kinematics.kinematics import (
     GRAVITY,
     dependences,
     refuse_dependences,
     without_inverse,
 )
-from robosim.simulation.places import Places
 from robosim.validation import Array
 
 Wrenches = Mapping[str, ArrayLike]

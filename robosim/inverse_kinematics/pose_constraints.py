@@ -3,7 +3,7 @@
 Residuals to be zero are joints that close loops, couplings, fixed lengths, and given coordinates of
 loops. Residuals of inequalities are the violations of limits: of joints that close loops, of
 tendons, and cones of free rotations. Accelerations of constraints are in
-`robosim.simulation.constraints`.
+`robosim.dynamics.constraints`.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from numpy.typing import ArrayLike
 from robosim import quaternions
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
+from robosim.kinematics.kinematics import Kinematics
+from robosim.kinematics.relative import End, Relative
+from robosim.kinematics.relative_on_chart import relative_of
 from robosim.se3 import cross_matrix
-from robosim.simulation.kinematics import Kinematics
-from robosim.simulation.relative import End, Relative
-from robosim.simulation.relative_on_chart import relative_of
 from robosim.validation import Array
 
 INSIDE = 1e-8  # [m or rad], distance kept from limits that are not bounds

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from robosim.control.gaits import Gait, trot
+from robosim.control.holding import holds_over, stand, zero
+from robosim.control.pd import GAINS, PD, Motion, motor_torques
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError
-from robosim.simulation.gaits import Gait, trot
-from robosim.simulation.holding import holds_over, stand, zero
-from robosim.simulation.pd import GAINS, PD, Motion, motor_torques
 from robosim.validation import Array
 
 if TYPE_CHECKING:
-    from robosim.simulation.formulation import Formulation
+    from robosim.formulation import Formulation
 
 __all__ = [
     "BUILT_IN",

@@ -12,13 +12,13 @@ from robosim.description.rigid import floating_bases
 from robosim.validation import Array
 
 if TYPE_CHECKING:
-    from robosim.simulation.kinematics import Kinematics
+    from robosim.kinematics.kinematics import Kinematics
 
 
 def home_inertia(robot: Mechanism) -> Array:
     """Mass matrix of the tree at its home pose, (nv, nv)."""
     # Imported here, so that naming a controller does not import numba.
-    from robosim.simulation.kinematics import mass_matrix
+    from robosim.kinematics.kinematics import mass_matrix
 
     return mass_matrix(robot, np.asarray(robot.home))
 
@@ -32,7 +32,7 @@ def carried_inertia(robot: Mechanism, q: Array) -> Array:
         The diagonal of the mass matrix, or, for joints above a foot, the joint's share of the rest
         of the robot if that is larger.
     """
-    from robosim.simulation.kinematics import Kinematics
+    from robosim.kinematics.kinematics import Kinematics
 
     kinematics = Kinematics(robot, q)
     carried = np.diag(kinematics.mass_matrix()).copy()

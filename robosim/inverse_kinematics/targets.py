@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from robosim import quaternions
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ModelError, StateError
-from robosim.simulation.given import checked_pose
-from robosim.simulation.search_space import SearchSpace, rate_of_rotation_vector
+from robosim.inverse_kinematics.search_space import SearchSpace, rate_of_rotation_vector
+from robosim.kinematics.given import checked_pose
 from robosim.validation import Array, Frozen, finite
 
 TOLERANCE = 1e-6  # [m and rad]

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from numpy.typing import ArrayLike
 
-from robosim.simulation.constrained import ConstrainedDynamics, Multipliers
-from robosim.simulation.ik_result import IKResult
-from robosim.simulation.inverse_kinematics import InverseKinematics
-from robosim.simulation.targets import Target
-from robosim.simulation.tree_dynamics import TreeDynamics, Wrenches
+from robosim.dynamics.constrained import ConstrainedDynamics, Multipliers
+from robosim.dynamics.tree import TreeDynamics, Wrenches
+from robosim.inverse_kinematics.inverse_kinematics import InverseKinematics
+from robosim.inverse_kinematics.result import IKResult
+from robosim.inverse_kinematics.targets import Target
 from robosim.validation import Array
 
 

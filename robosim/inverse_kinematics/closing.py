@@ -1,7 +1,7 @@
 """Closing loops within the limits of the joints, by bounded least squares over the tree.
 
 Unknowns are the coordinates of the tree, so that their limits are bounds. All other constraints are
-residuals; see `robosim.simulation.pose_constraints`.
+residuals; see `robosim.inverse_kinematics.pose_constraints`.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from robosim.compiled.order import coordinate_places
 from robosim.description.mechanism import Mechanism
-from robosim.simulation.least_squares import descend
-from robosim.simulation.pose_constraints import PoseConstraints
-from robosim.simulation.search_space import SearchSpace, whole_turns
+from robosim.inverse_kinematics.least_squares import descend
+from robosim.inverse_kinematics.pose_constraints import PoseConstraints
+from robosim.inverse_kinematics.search_space import SearchSpace, whole_turns
 from robosim.validation import Array
 
 # Weight of the distance from the requested coordinates [m, or sine of half an angle, per unit], at

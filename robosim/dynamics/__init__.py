@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from robosim.simulation.constrained import Multipliers
-from robosim.simulation.dynamics import Dynamics
-from robosim.simulation.ik_result import IKResult, Residual
-from robosim.simulation.kinematics import (
+from robosim.dynamics.constrained import Multipliers
+from robosim.dynamics.dynamics import Dynamics
+from robosim.inverse_kinematics.result import IKResult, Residual
+from robosim.inverse_kinematics.targets import CenterOfMassTarget, FrameTarget, PostureTarget
+from robosim.kinematics.kinematics import (
     GRAVITY,
     Kinematics,
     bias_forces,
     forward_acceleration,
     mass_matrix,
 )
-from robosim.simulation.targets import CenterOfMassTarget, FrameTarget, PostureTarget
 
 __all__ = [
     "GRAVITY",

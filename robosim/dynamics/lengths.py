@@ -12,11 +12,11 @@ import numpy as np
 from robosim.description.mechanism import Mechanism
 from robosim.description.springs import PointSpring, Potential
 from robosim.description.tendon import Tendon
+from robosim.dynamics.length_jets import MovingBodies, length_slopes
+from robosim.dynamics.passive import curvature
 from robosim.errors import ModelError
-from robosim.simulation.kinematics import Kinematics
-from robosim.simulation.length_jets import MovingBodies, length_slopes
-from robosim.simulation.passive import curvature
-from robosim.simulation.recursion import Recursion
+from robosim.kinematics.kinematics import Kinematics
+from robosim.kinematics.recursion import Recursion
 from robosim.validation import Array
 
 

@@ -24,8 +24,8 @@ from robosim.errors import StateError
 from robosim.validation import Array
 
 if TYPE_CHECKING:
-    from robosim.simulation.formulation import Formulation
-    from robosim.simulation.kinematics import Kinematics
+    from robosim.formulation import Formulation
+    from robosim.kinematics.kinematics import Kinematics
 
 
 def torques(
@@ -142,7 +142,7 @@ class Transmission:
         )
         if pulling or pushing:
             # Imported here, so that numba is imported only when needed.
-            from robosim.simulation.kinematics import Kinematics
+            from robosim.kinematics.kinematics import Kinematics
 
             self._kinematics = Kinematics(robot)
 

@@ -199,7 +199,7 @@ class Kinematics:
         v = _shaped(v, "v", self.robot.nv)
         if self._has_charts:
             from robosim.kernels.recursive import entries  # compiled, and imported on first use
-            from robosim.simulation.recursion import Recursion
+            from robosim.kinematics.recursion import Recursion
 
             on, J = Recursion(self.robot, GRAVITY), self.jacobian()
             given = ("q", self.q, on.q), ("v", v, on.v)

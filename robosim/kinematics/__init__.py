@@ -1,0 +1,1 @@
+"""Joint coordinates: poses, Jacobians and recursions over the tree, and prescribed motions."""

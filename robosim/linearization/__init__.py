@@ -1,0 +1,1 @@
+"""Derivatives of steps by state, torques and parameters."""
