@@ -41,6 +41,7 @@ from robosim.version import __version__
 if TYPE_CHECKING:
     from robosim.batch import BatchSimulation, warmup
     from robosim.dynamics import Dynamics
+    from robosim.formulation import Contact
     from robosim.linearization.linearization import linearize
     from robosim.loaders import load
     from robosim.loaders.peers import compare
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
     from robosim.peers.conversions import from_mujoco, from_pinocchio, to_mujoco, to_pinocchio
     from robosim.reduced import PointForce, ReducedSimulation
     from robosim.simulation import Simulation, StepInfo
-    from robosim.simulation.readings import Contact
 
 # Started in a source tree, this folder hides the installed package, and with it the subpackages
 # that setuptools maps into it (loaders, models, viz); there they lie beside this folder.
@@ -69,7 +69,7 @@ def _overlapping_pairs(robot: Mechanism) -> list[tuple[str, str]]:
 _LAZY = {
     "BatchSimulation": "robosim.batch",
     "Comparison": "robosim.peers.comparison",
-    "Contact": "robosim.simulation.readings",
+    "Contact": "robosim.formulation",
     "Dynamics": "robosim.dynamics",
     "Log": "robosim.log",
     "MinimalSimulation": "robosim.minimal",

@@ -1,14 +1,15 @@
 """The interface of all ways to simulate a mechanism.
 
 Starts, controllers, runs, logs, sensors, viewers and the command line use only these names of a
-simulation. `robosim.simulation.simulation.Simulation`, in maximal coordinates, implements it, as
-`tests/unit/test_formulation.py` checks.
+simulation. `Simulation`, `MinimalSimulation` and `ReducedSimulation` implement it, which the type
+checker and `tests/unit/test_formulation.py` check.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol, Self, runtime_checkable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 
 from numpy.typing import ArrayLike
 
@@ -18,14 +19,96 @@ from robosim.log.channels import Also
 from robosim.validation import Array
 
 
+class StepInfo(NamedTuple):
+    """Statistics of a time step.
+
+    Attributes
+    ----------
+    iterations : int
+        Newton iterations, of all attempts and substeps.
+    residual : float [m/s]
+        Largest remaining residual of the equations.
+    status : str
+        "converged"; otherwise `ConvergenceError` is raised.
+    substeps : int
+        1, or the number of substeps into which the step was divided.
+    violation : float [m, or the sine of half an angle]
+        Largest violation of a joint at the end of the step.
+    gap : float [m]
+        Smallest gap of a contact at the end of the step; inf without contacts.
+    order : int
+        Order of the step: 2, or 4 if requested and if the motion was smooth.
+    """
+
+    iterations: int
+    residual: float
+    status: str
+    substeps: int
+    violation: float
+    gap: float
+    order: int
+
+
+@dataclass(frozen=True)
+class Contact:
+    """An active contact of a body: closed, or nearly closed.
+
+    Attributes
+    ----------
+    body : str
+    other : str
+        Name of another body or an obstacle, or "ground".
+    position : (3,) [m], on the surface of one of the two, world
+    normal : (3,), from the other to the body, world
+    gap : float [m]
+    force : (3,) [N], of the other on the body, world; the mean over the last interval
+    velocity : (3,) [m/s], world
+        Velocity of the body at the contact, relative to the other, at the knot. The tangential part
+        is the slip, without surface velocities.
+    is_point : bool
+        Whether the contact is one of ``robot.contacts`` with the ground.
+    moment : (3,) [N m], world
+        Moment of torsional and rolling friction on the body, the mean over the last interval.
+    link, other_link : str
+        Names of the links of the two shapes, also of links that were merged into one body; for an
+        obstacle or the ground, as `other`.
+    """
+
+    body: str
+    other: str
+    position: Array
+    normal: Array
+    gap: float
+    force: Array
+    velocity: Array
+    is_point: bool
+    moment: Array
+    link: str
+    other_link: str
+
+
+class Bodies(Protocol):
+    """Bodies at a knot, and joint coordinates; see `robosim.simulation.BodyState`."""
+
+    @property
+    def x(self) -> Array: ...
+    @property
+    def q(self) -> Array: ...
+    @property
+    def v(self) -> Array: ...
+    @property
+    def omega(self) -> Array: ...
+    @property
+    def joint_q(self) -> Array: ...
+    @property
+    def joint_v(self) -> Array: ...
+
+
 @runtime_checkable
 class Formulation(Protocol):
     """A mechanism in motion: set coordinates, take steps, read coordinates.
 
-    `state` contains the bodies at the knot, and ``joint_q`` and ``joint_v``, as
-    `robosim.simulation.BodyState` does. `step` returns at least the attributes of
-    `robosim.simulation.StepInfo`. A step that cannot be solved raises ConvergenceError, and the
-    state before it is kept.
+    A step that cannot be solved raises ConvergenceError, and the state before it is kept.
     """
 
     @property
@@ -45,13 +128,19 @@ class Formulation(Protocol):
     @property
     def torques(self) -> Array: ...
     @property
-    def state(self) -> Any: ...
+    def state(self) -> Bodies: ...
+    @property
+    def lanes(self) -> bool: ...
 
     def set_state(
-        self, q: ArrayLike | None = None, v: ArrayLike | None = None, time: float = 0.0
+        self,
+        q: ArrayLike | None = None,
+        v: ArrayLike | None = None,
+        time: float = 0.0,
+        hold: Sequence[str] = (),
     ) -> None: ...
     def set_controls(self, controls: ArrayLike) -> None: ...
-    def step(self, tau: ArrayLike | None = None) -> Any: ...
+    def step(self, tau: ArrayLike | None = None) -> StepInfo: ...
     def run(
         self,
         seconds: float,
@@ -70,6 +159,16 @@ class Formulation(Protocol):
     ) -> Iterator[Chunk]: ...
     def frame(self, name: str) -> tuple[Array, Array]: ...
     def frame_velocity(self, name: str) -> Array: ...
+    def contacts(self, ground: bool = True) -> list[Contact]: ...
+    def contact_positions(self) -> Array: ...
+    def contact_forces(self) -> Array: ...
+    def apply_wrench(
+        self,
+        body: str,
+        force: ArrayLike = (0.0, 0.0, 0.0),
+        torque: ArrayLike = (0.0, 0.0, 0.0),
+        point: ArrayLike | None = None,
+    ) -> None: ...
     def energy(self) -> float: ...
     def momentum(self) -> tuple[Array, Array]: ...
     def constraint_violation(self) -> float: ...

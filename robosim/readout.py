@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from robosim.simulation.readings import GROUND, Contact
+from robosim.formulation import Contact
+from robosim.simulation.readings import GROUND
 
 __all__ = ["GROUND", "Contact"]

@@ -17,7 +17,7 @@ from robosim.viz.viewer import Viewer
 
 if TYPE_CHECKING:
     from robosim.description.mechanism import Mechanism
-    from robosim.simulation import Simulation
+    from robosim.formulation import Formulation
 
 _PATIENCE = 30.0  # [s] for one picture
 
@@ -76,7 +76,7 @@ class Camera:
             raise
         self._alone = False
 
-    def picture(self, sim: Simulation) -> NDArray[np.uint8]:
+    def picture(self, sim: Formulation) -> NDArray[np.uint8]:
         """A picture of the present state of a simulation, (height, width, 3) of uint8.
 
         Raises

@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim import quaternions
+from robosim.formulation import Formulation
 from robosim.viz.scene import NO_FORCE, STANDARD_GRAVITY
 
 Array = NDArray[np.float64]
 MOST = 8  # contacts that are listed
 
 
-def inspect(sim: Any, index: int) -> dict[str, Any]:
+def inspect(sim: Formulation, index: int) -> dict[str, Any]:
     """The present data of a body, for the page.
 
     Returns
@@ -50,7 +51,7 @@ def inspect(sim: Any, index: int) -> dict[str, Any]:
     }
 
 
-def _contacts(sim: Any, name: str) -> list[tuple[str, str, Array, float]]:
+def _contacts(sim: Formulation, name: str) -> list[tuple[str, str, Array, float]]:
     """(link, other link, force on the body, gap) of the contacts with a force on a body."""
     found = []
     least = NO_FORCE * sim.robot.total_mass * STANDARD_GRAVITY

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robosim import quaternions
+from robosim.formulation import Formulation
 
 Array = NDArray[np.float64]
 
@@ -37,7 +36,7 @@ class Pull:
         Point to which the body is pulled, world axes; change it at will.
     """
 
-    def __init__(self, sim: Any, body: int, point: ArrayLike) -> None:
+    def __init__(self, sim: Formulation, body: int, point: ArrayLike) -> None:
         self.body = body
         self._name = sim.robot.bodies[body].name
         self._point = np.asarray(point, dtype=float)
@@ -49,14 +48,14 @@ class Pull:
         self._most = STRONGEST * mass * STANDARD_GRAVITY
         self.target = self._where(sim)[0]
 
-    def _where(self, sim: Any) -> tuple[Array, Array]:
+    def _where(self, sim: Formulation) -> tuple[Array, Array]:
         """Position [m] and velocity [m/s] of the point, world."""
         state, k = sim.state, self.body
         R = quaternions.rotation_matrix(state.q[k])
         arm = R @ self._point
         return state.x[k] + arm, state.v[k] + np.cross(R @ state.omega[k], arm)
 
-    def apply(self, sim: Any) -> Array:
+    def apply(self, sim: Formulation) -> Array:
         """Apply the present force; returns point [m], force [N] and target [m], (9,)."""
         position, velocity = self._where(sim)
         force = self._stiffness * (self.target - position) - self._damping * velocity
@@ -64,6 +63,6 @@ class Pull:
         sim.apply_wrench(self._name, force, point=position)
         return np.concatenate((position, force, self.target))
 
-    def release(self, sim: Any) -> None:
+    def release(self, sim: Formulation) -> None:
         """Remove the force."""
         sim.apply_wrench(self._name)

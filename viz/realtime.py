@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from robosim.errors import OptionError
+from robosim.formulation import Formulation
 from robosim.viz.link import MAX_FPS
 from robosim.viz.pacing import RealTimePacer
 from robosim.viz.recorder import Recorder
@@ -35,7 +36,7 @@ class LiveReport(NamedTuple):
 
 
 def live(
-    sim: Any,
+    sim: Formulation,
     controller: Any = None,
     seconds: float | None = None,
     viewer: Viewer | None = None,
@@ -46,8 +47,8 @@ def live(
     speed: float = 1.0,
     paused: bool = False,
     controllers: Mapping[str, Factory] | None = None,
-    rebuild: Callable[[float], Any] | None = None,
-    renew: Callable[[], Any] | None = None,
+    rebuild: Callable[[float], Formulation] | None = None,
+    renew: Callable[[], Formulation | None] | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> LiveReport:
     """Run a simulation in real time, and show and record it.

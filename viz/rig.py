@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from robosim.description.mechanism import Mechanism
 from robosim.errors import OptionError
+from robosim.formulation import Formulation
 from robosim.viz import torques
 
 Array = NDArray[np.float64]
@@ -42,10 +43,10 @@ class Rig:
 
     def __init__(
         self,
-        sim: Any,
+        sim: Formulation,
         controller: Any = None,
         controllers: Mapping[str, Factory] | None = None,
-        rebuild: Callable[[float], Any] | None = None,
+        rebuild: Callable[[float], Formulation] | None = None,
     ) -> None:
         from robosim.control.controllers import resolve
 
@@ -80,7 +81,7 @@ class Rig:
         held = dict(zip(gains["q_index"].tolist(), gains["target"].tolist(), strict=True))
         return [held.get(joint["q"]) for joint in self.joints]
 
-    def with_robot(self, sim: Any) -> Rig:
+    def with_robot(self, sim: Formulation) -> Rig:
         """The same controllers for the simulation of another robot, with the same choice."""
         return Rig(sim, self.name, self.controllers, self.rebuild)
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim.errors import OptionError, RobosimError
+from robosim.formulation import Formulation
 from robosim.viz.commands import MAX_SPEED, MIN_SPEED, Command
 from robosim.viz.inspecting import inspect
 from robosim.viz.pacing import RealTimePacer
@@ -64,15 +65,15 @@ class Session:
 
     def __init__(
         self,
-        sim: Any,
+        sim: Formulation,
         controller: Any = None,
         viewer: Viewer | None = None,
         recorder: Recorder | None = None,
         *,
         controllers: Mapping[str, Factory] | None = None,
-        rebuild: Callable[[float], Any] | None = None,
+        rebuild: Callable[[float], Formulation] | None = None,
         on_chunk: Callable[[Any], None] | None = None,
-        renew: Callable[[], Any] | None = None,
+        renew: Callable[[], Formulation | None] | None = None,
         fps: float = FPS,
         speed: float = 1.0,
         paused: bool = False,

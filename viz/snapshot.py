@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from robosim import quaternions, se3
 from robosim.description.mechanism import Mechanism
 from robosim.errors import StateError
+from robosim.formulation import Formulation
 from robosim.log import LogInfo
 
 Array = NDArray[np.float64]
@@ -17,7 +18,7 @@ FAR = 1.0  # violation of a joint in a loop whose child is not near its chart
 MAX_FORCES = 16  # lines in the chart of contact forces
 
 
-def snapshot(sim: Any) -> dict[str, Any]:
+def snapshot(sim: Formulation) -> dict[str, Any]:
     """Arguments of `Viewer.update` and `Recorder.add`: poses, contacts and time."""
     positions, forces = sim.contact_positions(), sim.contact_forces()
     shapes = sim.contacts(ground=False)
@@ -159,7 +160,7 @@ class Probe:
         ]
         self.width = 1 + sum(len(chart["names"]) for chart in self.charts)
 
-    def __call__(self, sim: Any, chunk: Any, factor: float) -> Array:
+    def __call__(self, sim: Formulation, chunk: Any, factor: float) -> Array:
         """A sample (width,); ``chunk`` is the last one of the run, or None before the first."""
         tau = np.zeros(len(self._tau)) if chunk is None else chunk.tau[-1][self._tau]
         iterations = 0.0 if chunk is None else float(np.mean(chunk.iterations))
@@ -168,7 +169,7 @@ class Probe:
             parts.append(self._forces(sim))
         return np.concatenate((*parts, [iterations]))
 
-    def _forces(self, sim: Any) -> Array:
+    def _forces(self, sim: Formulation) -> Array:
         """Size of the sum of the contact forces on each body [N]."""
         total = np.zeros((MAX_FORCES + 1, 3))
         np.add.at(total, self._of_contact, sim.contact_forces())

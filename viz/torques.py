@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim.description.mechanism import Mechanism
+from robosim.formulation import Formulation
 from robosim.log import LogInfo
 from robosim.viz.scene import STANDARD_GRAVITY
 
@@ -42,7 +43,7 @@ class ByHand:
             for name, limit in zip(info.tau, robot.effort_limits.tolist(), strict=True)
         ]
 
-    def __call__(self, sim: Any) -> Array:
+    def __call__(self, sim: Formulation) -> Array:
         """The torques (nu,) that were set, for any state of the simulation."""
         return self.tau
 

@@ -31,7 +31,7 @@ from robosim.viz.page import live_page
 from robosim.viz.scene import LAYERS, Contacts, FrameEncoder, encode_scene
 
 if TYPE_CHECKING:
-    from robosim.simulation import Simulation
+    from robosim.formulation import Formulation
 
 LOOPBACK = "127.0.0.1"
 MAX_ITEMS = 2000
@@ -183,7 +183,7 @@ class Viewer:
             self._encoder.encode(time, x, q, contacts, pulls=pulls, violations=violations)
         )
 
-    def show(self, sim: Simulation) -> None:
+    def show(self, sim: Formulation) -> None:
         """Show the present state of a simulation, with its contacts."""
         from robosim.viz.snapshot import snapshot
 

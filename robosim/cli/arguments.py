@@ -20,7 +20,7 @@ from robosim.errors import ControllerError, OptionError, RobosimError
 
 if TYPE_CHECKING:
     from robosim.control.controllers import PD
-    from robosim.simulation import Simulation
+    from robosim.formulation import Formulation
 
 Model = Annotated[
     str,
@@ -47,7 +47,7 @@ def controller(
     implicit: bool | None = None,
     effort_limits: bool = False,
     q: Any = None,
-) -> Callable[[Simulation], Any]:
+) -> Callable[[Formulation], Any]:
     """The controller of ``--controller NAME``.
 
     ``stand``, ``trot`` and ``zero`` are built in. By default a robot with actuators and a floating
@@ -93,7 +93,7 @@ def limit_efforts(control: PD, robot: Mechanism) -> None:
 
 def _unlimited(
     name: str, robot: Mechanism, timestep: float, implicit: bool | None, q: Any
-) -> Callable[[Simulation], Any]:
+) -> Callable[[Formulation], Any]:
     from robosim.control import controllers
 
     if name == "stand":
@@ -206,7 +206,7 @@ def _answering(name: str, robot: Mechanism, function: Callable[[Any], Any]) -> C
     """A guarded controller that must return torques, if there are actuated joints."""
     guarded = _guarded(name, function)
 
-    def controller(sim: Any) -> Any:
+    def controller(sim: Formulation) -> Any:
         answer = guarded(sim)
         if answer is None and robot.nu:
             raise ControllerError(

@@ -16,16 +16,16 @@ from robosim.errors import ControllerError, ConvergenceError
 if TYPE_CHECKING:
     from rich.progress import Progress
 
+    from robosim.formulation import Formulation
     from robosim.log import Chunk, LogWriter, RunStatistics
     from robosim.log.channels import Also
-    from robosim.simulation import Simulation
     from robosim.viz import Recorder, Viewer
 
 
 class _Timed:
     """A simulation whose stream measures the time of steps, without compilation."""
 
-    def __init__(self, sim: Simulation, also: Also | None) -> None:
+    def __init__(self, sim: Formulation, also: Also | None) -> None:
         self._sim = sim
         self._also: dict[str, Any] = {} if also is None else {"also": also}
         self.wall_seconds = 0.0  # of the last chunk
@@ -51,8 +51,8 @@ class _Timed:
 
 
 def run(
-    sim: Simulation,
-    control: Callable[[Simulation], Any],
+    sim: Formulation,
+    control: Callable[[Formulation], Any],
     seconds: float,
     interrupted: Callable[[], bool],
     *,

@@ -23,8 +23,8 @@ from robosim.cli.watching import WATCHING, Watching, compiled, open_viewer
 from robosim.errors import ConvergenceError, OptionError
 
 if TYPE_CHECKING:
+    from robosim.formulation import Formulation
     from robosim.log import RunStatistics
-    from robosim.simulation import Simulation
 
 OPENING = 5.0  # [s], time for a browser to open a page
 
@@ -169,7 +169,7 @@ def check_seconds(seconds: float) -> None:
         raise OptionError(f"--seconds must be a positive number, not {seconds}")
 
 
-def _why_not_in_lanes(sim: Simulation, control: Any, framed: bool) -> str:
+def _why_not_in_lanes(sim: Formulation, control: Any, framed: bool) -> str:
     """The reason why legs will not be computed in lanes although requested; empty if they will."""
     from robosim.control.controllers import PD, Compiled
 

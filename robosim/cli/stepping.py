@@ -15,8 +15,11 @@ from robosim.cli.start_state import Drop, Pose, Q, V, start_state
 from robosim.errors import OptionError, RobosimError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from robosim.control.gaits import Gait
     from robosim.description.mechanism import Mechanism
+    from robosim.formulation import Formulation
     from robosim.minimal import MinimalSimulation
     from robosim.reduced import ReducedSimulation
     from robosim.simulation import Simulation
@@ -52,7 +55,7 @@ Order = Annotated[
         rich_help_panel=STEPPING,
     ),
 ]
-Formulation = Annotated[
+FormulationName = Annotated[
     str,
     typer.Option(
         help="maximal; or newton, riqn, galerkin: integrators in joint coordinates, without "
@@ -154,7 +157,7 @@ class Stepping:
     v: V = None
     drop: Drop = 0.0
     gait: GaitFile = None
-    formulation: Formulation = "maximal"
+    formulation: FormulationName = "maximal"
     ignore: Ignore = None
     contacts: Contacts = None
     order: Order = 2
@@ -191,17 +194,22 @@ class Stepping:
             raise OptionError("--contacts is for --formulation reduced")
         return start_state(robot, self.pose, self.q or (), self.v or (), self.drop)
 
-    def start(self, robot: Mechanism, timestep: float, lanes: bool = False) -> Any:
+    def start(self, robot: Mechanism, timestep: float, lanes: bool = False) -> Formulation:
         """The simulation at its start, with compiled kernels."""
         state = self.check(robot)  # before kernels are compiled
-        makers = {"maximal": self._maximal, "reduced": self._reduced}
-        sim: Any = makers.get(self.formulation, self._minimal)(robot, timestep, lanes)
+        makers: dict[str, Callable[[Mechanism, float, bool], Formulation]] = {
+            "maximal": self._maximal,
+            "reduced": self._reduced,
+        }
+        sim = makers.get(self.formulation, self._minimal)(robot, timestep, lanes)
+        from robosim.simulation import FEWEST_IN_LANES, Simulation
+
         if self.gait is not None and state is None:
-            sim.place(self._walking(None, robot, timestep).pose())
+            pose = self._walking(None, robot, timestep).pose()
+            assert isinstance(sim, Simulation)  # others are refused with a gait
+            sim.place(pose)
         elif state is not None:
             sim.set_state(**state)
-        from robosim.simulation import FEWEST_IN_LANES
-
         # Compiles the kernels of this robot; an error of the step is reported when the run reaches
         # it.
         with suppress(RobosimError):

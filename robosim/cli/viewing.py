@@ -28,7 +28,7 @@ from robosim.cli.watching import (
 
 if TYPE_CHECKING:
     from robosim.description.mechanism import Mechanism
-    from robosim.simulation import Simulation
+    from robosim.formulation import Formulation
 
 Watched = Annotated[
     bool,
@@ -85,7 +85,7 @@ def view(
     def made(robot: Mechanism, timestep: float) -> Any:
         return stepping.controls(name, robot, timestep)
 
-    def again() -> Simulation:
+    def again() -> Formulation:
         changed = loading.load(model)
         for warning in changed.warnings:
             remark(f"warning: {warning}")

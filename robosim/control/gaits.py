@@ -14,6 +14,7 @@ from robosim.control.holding import stand
 from robosim.control.pd import PD
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError, ModelError, OptionError
+from robosim.formulation import Formulation
 from robosim.validation import Array
 
 LEGS = ("FR", "FL", "RR", "RL")
@@ -241,7 +242,7 @@ class Gait(PD):
             q[self.gains["q_index"]] = self._swing(row, np.array([self.begin]))[0]
         return poses if self.n is not None else poses[0]
 
-    def __call__(self, sim: Any) -> Array:
+    def __call__(self, sim: Formulation) -> Array:
         """Torques (nu,) for the simulation's present state.
 
         Raises

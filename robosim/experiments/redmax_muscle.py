@@ -16,6 +16,7 @@ from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
 from robosim.experiments.experiment import Experiment, Result, Setup, Target
 from robosim.experiments.measuring import exponent, largest
 from robosim.experiments.mujoco_ends import away_in_mujoco
+from robosim.formulation import Formulation
 from robosim.models.builders import arm_with_muscles
 from robosim.reduced import ReducedSimulation
 from robosim.simulation import Simulation
@@ -102,7 +103,7 @@ def _at_rest(robot: Mechanism, seconds: float) -> Any:
     return sim.run(seconds, Drive(robot, lambda sim: TENSE, TENSE))
 
 
-def _end(sim: Any, activations: Sequence[float], seconds: float) -> Array:
+def _end(sim: Formulation, activations: Sequence[float], seconds: float) -> Array:
     """Angles after some time at constant activations."""
     sim.set_state()
     sim.set_controls(activations)

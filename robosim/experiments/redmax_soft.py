@@ -17,6 +17,7 @@ from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
 from robosim.experiments.experiment import Experiment, Result, Setup, Target
 from robosim.experiments.measuring import exponent, largest
 from robosim.experiments.mujoco_ends import away_in_mujoco
+from robosim.formulation import Formulation
 from robosim.models.builders import hanging_net
 from robosim.reduced import ReducedSimulation
 from robosim.simulation import Simulation
@@ -202,7 +203,7 @@ def beam_answer(cells: int) -> float:
     return found / (bent + sheared)
 
 
-def _end(sim: Any, seconds: float) -> Array:
+def _end(sim: Formulation, seconds: float) -> Array:
     """Coordinates after some time from home."""
     sim.run(seconds)
     return np.array(sim.q)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -21,11 +21,16 @@ from numpy.typing import ArrayLike, NDArray
 from robosim.compiled.model import Model
 from robosim.control.controllers import PD
 from robosim.errors import ControllerError, ConvergenceError, ModelError, OptionError
-from robosim.formulation import Formulation
 from robosim.kernels.compiler import PLAIN
 from robosim.kernels.solve.status import CONVERGED
 from robosim.linearization.linearized import ByModel, Given, Solved, Step, contact_modes
-from robosim.linearization.linearizer import ContactMode, Linearization, Linearizer, stacked
+from robosim.linearization.linearizer import (
+    ContactMode,
+    Linearizable,
+    Linearization,
+    Linearizer,
+    stacked,
+)
 from robosim.linearization.parameters import slopes_of, with_present
 from robosim.simulation.notices import Silence
 from robosim.simulation.simulation import Simulation
@@ -44,15 +49,8 @@ Row = TypeVar("Row")
 T = TypeVar("T")
 
 
-class Linearizable(Formulation, Protocol):
-    """A formulation that has derivatives of its steps."""
-
-    @property
-    def engine(self) -> Any: ...
-    def is_like(self, other: object) -> bool: ...
-    def linearizer(
-        self, contact_speed: float | None, parameters: tuple[str, ...], pd: bool
-    ) -> Linearizer: ...
+# The simulations whose steps have derivatives.
+Differentiable: TypeAlias = Simulation | Linearizable
 
 
 class Several(Protocol):
@@ -63,7 +61,7 @@ class Several(Protocol):
 
 
 def linearize(
-    sim: Simulation | Linearizable | Several,
+    sim: Differentiable | Several,
     torques: ArrayLike | None = None,
     controller: PD | None = None,
     parameters: Sequence[str] = (),
@@ -184,7 +182,7 @@ def _of_alike(
     workers = [_linearizer_of(sims[0], *given, worker=k) for k in range(threads)]
 
     def take(
-        worker: Linearizer, rows: Sequence[tuple[Any, Any]]
+        worker: Linearizer[Any], rows: Sequence[tuple[Any, Any]]
     ) -> list[Linearization | ConvergenceError]:
         some, forces = zip(*rows, strict=True)
         return worker.of_all(some, forces, controller)
@@ -217,12 +215,12 @@ def side_by_side(
 
 
 def _linearizer_of(
-    sim: Any,
+    sim: Differentiable,
     contact_speed: float | None,
     parameters: tuple[str, ...],
     pd: bool,
     worker: int = 0,
-) -> Linearizer:
+) -> Linearizer[Any]:
     known = _LINEARIZERS.setdefault(sim.engine, {})
     key = contact_speed, parameters, pd
     if (*key, worker) not in known:
@@ -231,10 +229,10 @@ def _linearizer_of(
     return known[*key, worker]
 
 
-_LINEARIZERS: WeakKeyDictionary[Any, dict[Any, Linearizer]] = WeakKeyDictionary()
+_LINEARIZERS: WeakKeyDictionary[Any, dict[Any, Linearizer[Any]]] = WeakKeyDictionary()
 
 
-class MaximalLinearizer(Linearizer):
+class MaximalLinearizer(Linearizer[Simulation]):
     """Memory for the derivatives of a `Simulation`'s steps; `of_pd` as for `DualStep`."""
 
     def __init__(

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -111,7 +111,10 @@ def modes_of(found: Sequence[Callable[[], Any]]) -> tuple[Any, ...]:
     return tuple(one() for one in found)
 
 
-class Linearizer(ABC):
+Sim = TypeVar("Sim", bound=Formulation)
+
+
+class Linearizer(ABC, Generic[Sim]):
     """Memory for the derivatives of steps of one robot with the same options.
 
     Parameters
@@ -127,11 +130,11 @@ class Linearizer(ABC):
         self._slopes = slopes
 
     @abstractmethod
-    def at(self, sim: Any, torques: ArrayLike | None, controller: PD | None) -> Linearization:
+    def at(self, sim: Sim, torques: ArrayLike | None, controller: PD | None) -> Linearization:
         """Linearize a step from the simulation's state."""
 
     def of_all(
-        self, sims: Sequence[Any], torques: Sequence[ArrayLike | None], controller: PD | None
+        self, sims: Sequence[Sim], torques: Sequence[ArrayLike | None], controller: PD | None
     ) -> list[Linearization | ConvergenceError]:
         """Linearize steps of similar simulations, each with its torques; errors are returned."""
         found: list[Linearization | ConvergenceError] = []
@@ -150,6 +153,17 @@ class Linearizer(ABC):
         """Forces on all coordinates over the step."""
         forces = sim.torques if torques is None and controller is None else torques
         return check_torques(self.robot, forces, "linearize was given")
+
+
+class Linearizable(Formulation, Protocol):
+    """A formulation that makes the memory for derivatives of its steps itself."""
+
+    @property
+    def engine(self) -> Any: ...
+    def is_like(self, other: object) -> bool: ...
+    def linearizer(
+        self, contact_speed: float | None, parameters: tuple[str, ...], pd: bool
+    ) -> Linearizer[Any]: ...
 
 
 class Tangent:

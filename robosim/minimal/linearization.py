@@ -9,7 +9,6 @@ take O(n^2), as in [Fan2018, Algorithms 2 and 3], for all integrators. See
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,7 +19,7 @@ from robosim.description.mechanism import Mechanism
 from robosim.errors import ConvergenceError, ModelError, OptionError
 from robosim.kernels.compiler import PLAIN
 from robosim.kernels.solve.status import CONVERGED
-from robosim.linearization.linearizer import Linearization, Linearizer, Tangent
+from robosim.linearization.linearizer import Linearizable, Linearization, Linearizer, Tangent
 from robosim.linearization.parameters import slopes_of
 from robosim.minimal.engine import Engine
 from robosim.simulation.checkpoint import Counters
@@ -60,7 +59,7 @@ def check_derivatives(
             )
 
 
-class MinimalLinearizer(Linearizer):
+class MinimalLinearizer(Linearizer[Linearizable]):
     """Memory for the derivatives of a `MinimalSimulation`'s steps.
 
     Parameters
@@ -87,7 +86,7 @@ class MinimalLinearizer(Linearizer):
         self._step = MinimalDualStep(parts, 2 * robot.nv + robot.nu, self._gains)
         self._other = MinimalDualStep(parts, DIRECTIONS, self._gains) if parameters else None
 
-    def _solve(self, sim: Any, full: Array, controller: PD | None) -> tuple[Array, Array]:
+    def _solve(self, sim: Linearizable, full: Array, controller: PD | None) -> tuple[Array, Array]:
         """Take the step in plain numbers, with its factors; returns the q and v before the step."""
         twin, q, v = self._twin, sim.q, sim.v
         state, loads = twin.parts.state, twin.parts.loads
@@ -120,7 +119,9 @@ class MinimalLinearizer(Linearizer):
         """Repeat the compiled part of the last linearization; returns whether it succeeded."""
         return self._step.take() == CONVERGED
 
-    def at(self, sim: Any, torques: ArrayLike | None, controller: PD | None) -> Linearization:
+    def at(
+        self, sim: Linearizable, torques: ArrayLike | None, controller: PD | None
+    ) -> Linearization:
         """See `Linearizer`."""
         robot, base = self.robot, 2 * self.robot.nv
         full = self._forces(sim, torques, controller)

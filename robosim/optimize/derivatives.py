@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from robosim.batch import BatchSimulation
 from robosim.errors import ConvergenceError
-from robosim.linearization.linearization import SMOOTHER, linearize, linearize_each
+from robosim.linearization.linearization import SMOOTHER, Differentiable, linearize, linearize_each
 from robosim.linearization.linearizer import Linearization
 from robosim.simulation import Simulation
 from robosim.validation import Array
@@ -35,7 +35,7 @@ class Along:
         Number of steps of the longest trajectory.
     """
 
-    def __init__(self, sim: Any, steps: int) -> None:
+    def __init__(self, sim: Differentiable, steps: int) -> None:
         self._sim = sim
         n = min(steps, MOST)
         self._batch: BatchSimulation | None = None
@@ -97,7 +97,7 @@ def _joined(found: list[Steps]) -> Steps:
 
 
 def along(
-    sim: Any, q: Array, v: Array, tau: Array, begin: float, contact_speed: float | None
+    sim: Differentiable, q: Array, v: Array, tau: Array, begin: float, contact_speed: float | None
 ) -> Steps:
     """Derivatives along a trajectory, with temporary memory; see `Along`."""
     return Along(sim, len(q))(q, v, tau, begin, contact_speed)

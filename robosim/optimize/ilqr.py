@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robosim.linearization.linearization import Differentiable
 from robosim.optimize.checks import positive
 from robosim.optimize.costs import Cost
 from robosim.optimize.rollouts import Rollouts
@@ -18,7 +19,7 @@ from robosim.validation import count
 
 
 def ilqr(
-    sim: Any,
+    sim: Differentiable,
     cost: Cost,
     horizon: int,
     guess: Any = None,

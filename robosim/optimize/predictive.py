@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robosim.errors import ControllerError, ConvergenceError
+from robosim.formulation import Formulation
+from robosim.linearization.linearization import Differentiable
 from robosim.optimize.checks import positive
 from robosim.optimize.costs import Cost
 from robosim.optimize.feedback import LATE, Feedback
@@ -80,7 +82,7 @@ class MPC:
 
     def __init__(
         self,
-        model: Any,
+        model: Differentiable,
         cost: Cost | Callable[[float], Cost],
         horizon: int,
         *,
@@ -114,7 +116,7 @@ class MPC:
         self.seconds: list[float] = []
         self.failed = 0
 
-    def __call__(self, sim: Any) -> Array:
+    def __call__(self, sim: Formulation) -> Array:
         """Torques (nu,) for the present state of the controlled robot.
 
         Raises
@@ -143,7 +145,7 @@ class MPC:
         asked = plan.law.tau[k] - np.concatenate((away, dv), axis=1)[0] @ plan.law.K[k].T
         return np.asarray(np.clip(asked, plan.law.lower, plan.law.upper))
 
-    def _planned(self, before: Plan | None, sim: Any, now: float) -> Plan:
+    def _planned(self, before: Plan | None, sim: Formulation, now: float) -> Plan:
         """A new plan from the robot's state, or the previous one if planning fails."""
         begin, self._next = time.perf_counter(), now + self.period
         search, model = self._search, self._model
@@ -177,7 +179,7 @@ class MPC:
         K[now + h * np.arange(n) > law.begin + h * (n - 0.5)] = 0.0
         return self._search.law(law.q[rows], law.v[rows], law.tau[rows], K)
 
-    def _check(self, sim: Any) -> None:
+    def _check(self, sim: Formulation) -> None:
         mine, other = self.robot, sim.robot
         names = [(one.q_names, one.v_names, one.actuated_names) for one in (mine, other)]
         if names[0] != names[1]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robosim.batch import BatchSimulation
 from robosim.errors import ConvergenceError
+from robosim.linearization.linearization import Differentiable
 from robosim.optimize.feedback import Feedback
 from robosim.simulation import Simulation
 from robosim.validation import Array
@@ -33,7 +34,7 @@ class Rollouts:
     lengths : (m,), step lengths
     """
 
-    def __init__(self, sim: Any, contact_speed: float | None, lengths: Array) -> None:
+    def __init__(self, sim: Differentiable, contact_speed: float | None, lengths: Array) -> None:
         self._lengths = lengths[:, None]
         self.begin(sim)
         self._batch: BatchSimulation | None = None
@@ -46,7 +47,7 @@ class Rollouts:
             self._batch = BatchSimulation(sim.robot, len(lengths), **options, threads=1)
             self._bound = self._batch.bind()
 
-    def begin(self, sim: Any) -> None:
+    def begin(self, sim: Differentiable) -> None:
         """Let trajectories begin at the state of a simulation of the same robot."""
         self._start = sim.q.copy(), sim.v.copy(), float(sim.time)
 

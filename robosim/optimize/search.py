@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from robosim.dynamics.dynamics import Dynamics
 from robosim.errors import ConvergenceError, OptionError
+from robosim.linearization.linearization import Differentiable
 from robosim.optimize.backward import Pass, backward
 from robosim.optimize.checks import numbers
 from robosim.optimize.costs import Cost, Expansion
@@ -39,7 +40,7 @@ class Search:
 
     def __init__(
         self,
-        sim: Any,
+        sim: Differentiable,
         cost: Cost,
         n: int,
         lower: Array,
@@ -267,7 +268,7 @@ def bounds_of(
     return ends[0], ends[1]
 
 
-def speeds_of(sim: Any, given: float | Sequence[float] | None) -> Sequence[float | None]:
+def speeds_of(sim: Differentiable, given: float | Sequence[float] | None) -> Sequence[float | None]:
     """Checked values of `contact_speed`, in order; None for a simulation without contacts."""
     if not isinstance(sim, Simulation):
         if given is not None:
@@ -285,7 +286,7 @@ def speeds_of(sim: Any, given: float | Sequence[float] | None) -> Sequence[float
     return [float(speed) for speed in speeds]
 
 
-def check_model(sim: Any) -> None:
+def check_model(sim: Differentiable) -> None:
     """Refuse simulations that iLQR does not support."""
     if not (isinstance(sim, Simulation) or hasattr(sim, "linearizer")):
         raise OptionError(

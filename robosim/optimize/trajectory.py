@@ -19,6 +19,7 @@ from robosim.optimize.guesses import refuse_other
 from robosim.validation import Array
 
 if TYPE_CHECKING:
+    from robosim.linearization.linearization import Differentiable
     from robosim.optimize.feedback import Feedback
 
 FINEST = 1e-9  # [s], by which times may exceed the ends
@@ -139,7 +140,7 @@ class Trajectory:
 
     def controller(
         self,
-        sim: Any = None,
+        sim: Differentiable | None = None,
         Q: ArrayLike = 1.0,
         R: ArrayLike = 1.0,
         *,

@@ -7,9 +7,10 @@ from numpy.typing import NDArray
 
 from robosim import quaternions
 from robosim.description.mechanism import Mechanism
+from robosim.formulation import Contact
 from robosim.log.channels import contact_link
 from robosim.reduced.contacts import TOUCHING
-from robosim.simulation.readings import GROUND, Contact
+from robosim.simulation.readings import GROUND
 from robosim.simulation.views import BodyState
 from robosim.validation import Array, read_only
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from robosim.description.mechanism import Mechanism
 from robosim.errors import OptionError
+from robosim.formulation import Contact
 from robosim.minimal.simulation import drags_of
 from robosim.reduced.constraints import Drive
 from robosim.reduced.engine import Engine, Options
@@ -20,7 +21,6 @@ from robosim.reduced.refusals import check_robot
 from robosim.reduced.resisting import CONTACTS
 from robosim.simulation.contactless import Contactless
 from robosim.simulation.loads import Held
-from robosim.simulation.readings import Contact
 from robosim.validation import Array, finite, read_only
 
 METHODS = ("euler", "adaptive")

@@ -24,8 +24,9 @@ NEEDS = {SENSOR: "sensor", CONTACT: "contacts", JOINT_WRENCH: "joint_wrenches", 
 class Knot:
     """A simulation at one knot, whose quantities are cached; see `sensors.Readable`."""
 
-    def __init__(self, sim: Any) -> None:
-        self._sim = sim
+    def __init__(self, sim: Formulation) -> None:
+        # Some formulations lack wrenches and accelerations, whose channels `ChannelReader` refuses.
+        self._sim: Any = sim
         self.robot: Mechanism = sim.robot
 
     @cached_property

@@ -11,11 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 from robosim import quaternions
 from robosim.description.charts import check_on_chart
 from robosim.errors import StateError
+from robosim.formulation import Contact
 from robosim.kinematics.given import check_time, checked, checked_pose
 from robosim.kinematics.motions import Motions
 from robosim.simulation.frames import Frames
 from robosim.simulation.loads import Held, wrench_about
-from robosim.simulation.readings import Contact, contact_positions
+from robosim.simulation.readings import contact_positions
 from robosim.simulation.running import Running
 from robosim.simulation.runs import Runs
 from robosim.simulation.views import BodyState

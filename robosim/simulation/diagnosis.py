@@ -17,10 +17,11 @@ from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.description.tendon import Tendon
 from robosim.errors import ControllerError, ConvergenceError, RobosimError
+from robosim.formulation import Contact
 from robosim.kernels.contact.kinematics import RECOVERY_SPEED
 from robosim.kernels.solve.status import UNSETTLED
 from robosim.runtime.handles import Parts
-from robosim.simulation.readings import Contact, contact_heights, min_gap
+from robosim.simulation.readings import contact_heights, min_gap
 
 
 def refuse_start(robot: Mechanism, parts: Parts, whose: str = "") -> None:

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from robosim.description.mechanism import Mechanism
+from robosim.formulation import Contact
 from robosim.kinematics.kinematics import Kinematics
 from robosim.runtime.handles import Parts
 from robosim.simulation import energy, readings
 from robosim.simulation.engine import Engine
 from robosim.simulation.loads import Held
-from robosim.simulation.readings import BearingForces, Contact
+from robosim.simulation.readings import BearingForces
 from robosim.simulation.sensors import read as read_sensor
 from robosim.simulation.views import BodyState, LastStep, last_step
 from robosim.validation import Array, read_only

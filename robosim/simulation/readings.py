@@ -24,6 +24,7 @@ from robosim.description.mechanism import Mechanism
 from robosim.description.obstacles import obstacle_name
 from robosim.description.springs import PointSpring
 from robosim.errors import ModelError
+from robosim.formulation import Contact
 from robosim.kernels.contact.readout import pair_gaps, read_contacts
 from robosim.log.channels import contact_link, shape_link
 from robosim.runtime.handles import Parts
@@ -33,44 +34,6 @@ Array = NDArray[np.float64]
 
 GROUND = "ground"
 """What `Contact.other` is called where it is the plane z = 0."""
-
-
-@dataclass(frozen=True)
-class Contact:
-    """An active contact of a body: closed, or nearly closed.
-
-    Attributes
-    ----------
-    body : str
-    other : str
-        Name of another body or an obstacle, or "ground".
-    position : (3,) [m], on the surface of one of the two, world
-    normal : (3,), from the other to the body, world
-    gap : float [m]
-    force : (3,) [N], of the other on the body, world; the mean over the last interval
-    velocity : (3,) [m/s], world
-        Velocity of the body at the contact, relative to the other, at the knot. The tangential part
-        is the slip, without surface velocities.
-    is_point : bool
-        Whether the contact is one of ``robot.contacts`` with the ground.
-    moment : (3,) [N m], world
-        Moment of torsional and rolling friction on the body, the mean over the last interval.
-    link, other_link : str
-        Names of the links of the two shapes, also of links that were merged into one body; for an
-        obstacle or the ground, as `other`.
-    """
-
-    body: str
-    other: str
-    position: Array
-    normal: Array
-    gap: float
-    force: Array
-    velocity: Array
-    is_point: bool
-    moment: Array
-    link: str
-    other_link: str
 
 
 def contacts(

@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike
 from robosim.control.controllers import Controller, resolve
 from robosim.description.mechanism import Mechanism
 from robosim.errors import OptionError
+from robosim.formulation import StepInfo
 from robosim.log import Chunk, Log
 from robosim.log.channels import Also, channels_of
 from robosim.simulation.loads import Held
 from robosim.simulation.running import Running, progress_bar
-from robosim.simulation.step_info import StepInfo
 from robosim.validation import Array, count, read_only
 
 CHUNK_STEPS = 1000

@@ -15,6 +15,7 @@ from robosim.compiled.model import Model
 from robosim.compiled.state import State
 from robosim.description.mechanism import Mechanism
 from robosim.errors import OptionError, StateError
+from robosim.formulation import StepInfo
 from robosim.kinematics.motions import Motions
 from robosim.runtime.notice import CompileNotice
 from robosim.simulation import saved
@@ -28,7 +29,6 @@ from robosim.simulation.placing import place
 from robosim.simulation.running import Running
 from robosim.simulation.runs import CHUNK_STEPS, Runs
 from robosim.simulation.start import Start
-from robosim.simulation.step_info import StepInfo
 from robosim.simulation.views import BodyState
 from robosim.validation import Array
 

@@ -22,10 +22,10 @@ from robosim import (
     Simulation,
 )
 from robosim.controllers import PD, stand
+from robosim.formulation import Contact
 from robosim.log import Log, LogWriter, partial_path, read_log
 from robosim.log.channels import SENSORS, channels_of, contact_links
 from robosim.models import builders
-from robosim.simulation.readings import Contact
 from robosim.viz.plots import plot_log
 
 ALSO = ("sensors", "contacts", "frame:FR_foot", "joint_wrenches")

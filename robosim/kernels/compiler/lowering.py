@@ -80,9 +80,7 @@ class KernelLower(Lower):
             return super().lower_setitem(target, index, value, from_the_front(signature))
         context, builder = self.context, self.builder
         address, _ = address_at(builder, kind, self.loadvar(target.name), indices)
-        item = context.cast(
-            builder, self.loadvar(value.name), self.typeof(value.name), kind.dtype
-        )
+        item = context.cast(builder, self.loadvar(value.name), self.typeof(value.name), kind.dtype)
         store_item(context, builder, kind, item, address)
 
     def _indices(self, array, index):
