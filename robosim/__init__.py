@@ -10,7 +10,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from robosim.description import above
 from robosim.description.bearing import Bearing
 from robosim.description.body import Body, ContactPoint, Frame, Geometry
 from robosim.description.joint import Joint
@@ -58,11 +57,6 @@ if TYPE_CHECKING:
 _SOURCE_TREE = Path(__file__).resolve().parent.parent
 if (_SOURCE_TREE / "pyproject.toml").is_file() and (_SOURCE_TREE / "loaders").is_dir():
     __path__.append(str(_SOURCE_TREE))
-
-
-def _overlapping_pairs(robot: Mechanism) -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = import_module("robosim.overlaps").overlapping_pairs(robot)
-    return found
 
 
 # Imported on first use, so that building and loading a model does not wait for numba.
@@ -144,18 +138,6 @@ __all__ = [
     "to_pinocchio",
     "warmup",
 ]
-
-
-def _urdf_text(robot: Mechanism, beside: Path) -> str:
-    return import_module("robosim.loaders.writers.text").urdf_text(robot, beside)  # type: ignore[no-any-return]
-
-
-def _plot_log(log: Log, **choices: Any) -> Any:
-    return import_module("robosim.viz.plots").plot_log(log, **choices)
-
-
-above.urdf_text, above.overlapping_pairs = _urdf_text, _overlapping_pairs
-above.plot_log = _plot_log
 
 
 def __getattr__(name: str) -> Any:

@@ -9,7 +9,6 @@ from itertools import product
 import numpy as np
 
 from robosim import quaternions
-from robosim.description import above
 from robosim.description.body import Body, Geometry
 from robosim.description.obstacles import AnyShape, HalfSpace, obstacle_name
 from robosim.description.poses import body_poses
@@ -203,9 +202,13 @@ def _without_overlaps(joined: W, wanted: Sequence[Pair]) -> W:
         self_collision=False,
         contact_pairs=tuple(pair for pair in near if pair[0] in bodies),
     )
+    # A simulation's kernels find what overlaps; most robots are joined without asking them.
+    from robosim.overlaps import overlapping_pairs
+
     asked = set(map(frozenset, near))
     try:
-        found = [pair for pair in above.overlapping_pairs(probe) if frozenset(pair) in asked]
+        pairs = overlapping_pairs(probe)  # type: ignore[arg-type]  # a Whole is a Mechanism
+        found = [pair for pair in pairs if frozenset(pair) in asked]
     except (ModelError, StateError) as error:
         told = f"contacts may overlap at home, where no simulation can start: {error}"
         return changed(joined, warnings=(*joined.warnings, told))

@@ -19,7 +19,6 @@ from typing import BinaryIO, Self
 
 import numpy as np
 
-from robosim.description import above
 from robosim.description.mechanism import Mechanism
 from robosim.errors import LogError
 from robosim.log import formats, mcap
@@ -88,7 +87,10 @@ class TableWriter:
         if self._suffix == ".mcap":
             if robot is None:
                 raise LogError(f"{path}: has the robot's frames, too: say which, save(path, robot)")
-            self._model = above.urdf_text(robot, self.path)
+            # Only .mcap files contain a model, which the writers of model files write.
+            from robosim.loaders.writers.text import urdf_text
+
+            self._model = urdf_text(robot, self.path)
         if steps is not None:
             self._check_space(steps)
         self._open = True

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from robosim.description import above
 from robosim.description.mechanism import Mechanism
 from robosim.errors import LogError, MissingExtraError, known
 from robosim.log.channels import Also, channels_of
@@ -120,8 +119,9 @@ class Log:
         OptionError
             If a regular expression is invalid or nothing matches it, or for an unknown format.
         """
-        figure: Figure = above.plot_log(self, out=out, joints=joints, columns=columns, robot=robot)
-        return figure
+        from robosim.viz.plots import plot_log
+
+        return plot_log(self, out=out, joints=joints, columns=columns, robot=robot)
 
     def to_pandas(self) -> DataFrame:
         """A DataFrame with the time [s] as index; ``attrs["units"]`` has the units of columns.

@@ -58,7 +58,12 @@ ORDER = list(LAYERS)
 # What the package loads when it is imported; all else waits until its name is asked for.
 EAGER = {"basics", "description"}
 
-UPWARD: set[tuple[str, str]] = set()
+# Methods of a lower layer that a higher one does, which they import when they are called.
+UPWARD = {
+    ("robosim.description.touching", "robosim.overlaps"),  # Mechanism.add and attach
+    ("robosim.log.files", "robosim.loaders.writers.text"),  # the model in a log of ROS
+    ("robosim.log.memory", "robosim.viz.plots"),  # Log.plot
+}
 CIRCLES: set[tuple[str, str]] = set()
 # Between folders, or modules that lie beside them.
 FOLDER_CIRCLES: set[tuple[str, str]] = set()
