@@ -21,7 +21,7 @@ from robosim.batch.runs import Runs
 from robosim.batch.showing import Showing
 from robosim.batch.stepping import Stepping
 from robosim.kernels.compiler.lanes import WIDTH
-from robosim.runtime.handles import Runner, runner
+from robosim.runtime.handles import Runner, provide_features, runner
 from robosim.runtime.lanes import GroupRunner, group_runner
 from robosim.simulation.diagnosis import FAR, refuse_starts
 from robosim.validation import Array, read_only
@@ -201,6 +201,8 @@ class Bound:
         groups = [grouped[g] for g in range(whole)]
         alone = slice(whole * WIDTH, stepping.n)
         self._showing.plan(groups)
+        for one in engines:
+            provide_features(one.handle)
         handle, run = engines[0].handle, self._memory.handles[0]
         # Groups with one model, and groups with differing models, are of different kinds.
         kinds = [group.kind for group in groups]

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from robosim.compiled.arrays import LINE, WORD, aligned
 from robosim.compiled.model import Model
-from robosim.compiled.state import arrays_of
 from robosim.description.mechanism import Mechanism
 from robosim.errors import OptionError, StateError
 from robosim.runtime.lanes import whole_numbers
@@ -67,7 +66,7 @@ def check_structure(sim: Simulation, before: Simulation, index: int) -> None:
     """Raise an OptionError if robot `index` differs from another one in more than numbers."""
     names = [(joint.name, joint.kind) for joint in sim.robot.joints]
     same = names == [(joint.name, joint.kind) for joint in before.robot.joints]
-    sizes = [[a.shape for a in arrays_of(one.parts.state)] for one in (sim, before)]
+    sizes = [[a.shape for a in one.parts.state] for one in (sim, before)]
     kinds = [one.engine.handle.kind for one in (sim, before)]
     if not (same and sizes[0] == sizes[1] and kinds[0] == kinds[1]):
         raise OptionError(

@@ -189,7 +189,7 @@ class Showing:
             for channel in self._channels
         ]
         # Forces of contact points are among the guesses; contacts of shapes are found in each step.
-        self._has_shapes = stepping.sims[0].parts.model.collision is not None
+        self._has_shapes = stepping.sims[0].parts.model.collision.pairs.size > 0
         by_link = CONTACT in self._kinds and not self._has_shapes
         self._points = Points(stepping) if contacts or by_link else None
         self.normal_forces: Array | None = None

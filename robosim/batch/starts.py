@@ -12,7 +12,6 @@ from robosim.batch.given import rows_of
 from robosim.batch.group import Group
 from robosim.batch.stepping import Stepping
 from robosim.compiled.arrays import WORD
-from robosim.compiled.state import arrays_of
 from robosim.errors import OptionError, StateError
 from robosim.kernels.compiler.lanes import WIDTH
 from robosim.runtime.handles import Handle, Parts
@@ -29,7 +28,7 @@ def written(parts: Parts) -> list[NDArray[Any]]:
     """
     guesses, loads = parts.memory.guesses, parts.loads
     of_guesses = guesses.joints, guesses.trend, guesses.active, guesses.contact_trend, guesses.ids
-    return [*arrays_of(parts.state), *of_guesses, loads.servos, loads.external]
+    return [*parts.state, *of_guesses, loads.servos, loads.external]
 
 
 def starts_at(

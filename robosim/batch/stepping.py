@@ -15,7 +15,7 @@ from robosim.batch.runs import Runs
 from robosim.compiled.state import State
 from robosim.description.mechanism import Mechanism
 from robosim.kernels.compiler.lanes import WIDTH
-from robosim.runtime.handles import runner
+from robosim.runtime.handles import provide_features, runner
 from robosim.runtime.lanes import suits_lanes
 from robosim.simulation import Simulation
 from robosim.simulation.diagnosis import FAR, warn_of_turn
@@ -233,6 +233,8 @@ class Stepping:
     ) -> None:
         """Take the time steps of states with the same kernels, until the end or a failure."""
         first = self.sims[todo[0]].engine.handle
+        for i in todo:
+            provide_features(self.sims[i].engine.handle)
         run_states = runner(first, memory.handles[0], memory.anew)
         parts_kind = first.kind
         groups = self.grouped(todo, done) if self.lanes and not memory.anew else {}

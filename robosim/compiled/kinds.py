@@ -30,6 +30,10 @@ AFFINE, BUMPS, HILL = range(3)
 # that follows a function of time, or along the columns of its chart, which may follow one too.
 HINGE, BALL, FREE, GENERAL, DRIVEN, CHART, DRIVEN_CHART = range(7)
 
+# What is compiled by itself, for mechanisms that have use for it: places of `Model.calls`.
+CHOOSE_FEATURES, ADMIT_FEATURES, STRIKES, BOUNCE, SETTLE_BOUNDS = range(5)
+N_CALLS = 5
+
 # How recursions over a tree take a joint: one hinge, one slide, by a loop over its columns, or over
 # those of its chart.
 ONE_HINGE, ONE_SLIDE, ANY_JOINT, ANY_CHART = range(4)

@@ -20,7 +20,7 @@ class Loads(NamedTuple):
     servos: NDArray[np.void]  # SERVO, one for each velocity of a joint
     motion: NDArray[np.void]  # MOTION of the driven coordinates over the step, in their order
     external: NDArray[np.void]  # (nb + 1,) ROW, wrenches on the bodies, world
-    controls: Array | None  # of implicit actuators, in their order; None if there are none
+    controls: Array  # of implicit actuators, in their order
 
 
 def make_loads(model: Model) -> Loads:
@@ -32,7 +32,7 @@ def make_loads(model: Model) -> Loads:
         servos=servos,
         motion=np.zeros(_n_motions(model), dtype=MOTION),
         external=np.zeros(len(model.bodies) + 1, dtype=ROW),
-        controls=None if model.actuators is None else np.zeros(len(model.actuators.laws)),
+        controls=np.zeros(len(model.actuators.laws)),
     )
 
 

@@ -1,5 +1,8 @@
 """The parameters of a mechanism as flat arrays, read-only.
 
+What a mechanism does not have are arrays of length zero, so that all models have the same type and
+share their kernels (but for those with facets, loops of a tree, or charts).
+
 `Model` holds no state and is read-only; `State`, `Memory` and `Loads` hold no parameters, and
 `Workspace` is scratch.
 Each is a NamedTuple of a few record arrays: a kernel reads ``model.bodies[i].mass``, and a call
@@ -46,7 +49,7 @@ class ShapeData(NamedTuple):
 
 
 class Collision(NamedTuple):
-    """Shapes that may touch each other, read-only."""
+    """Shapes that may touch each other, read-only; without pairs the ground is all there is."""
 
     shapes: NDArray[np.void]  # (ns,) SHAPE
     data: ShapeData
@@ -109,17 +112,18 @@ class Model(NamedTuple):
     contacts: NDArray[np.void]  # CONTACT: with the ground, sorted by body; then of coordinates
     n_ground: int  # number of the former
     n_slots: int  # of them, of the features that pairs have room for, and of what resists turning
-    collision: Collision | None
+    collision: Collision
     facets: Array | None  # (nf, 2) of the linearized friction cone; None for the exact one
     graph: Graph
     tree: bool  # whether it is solved as a tree, or by its graph (`robosim.kernels.solve`)
     loops: Loops | None  # of a tree, None if it has none
     charts: Charts | None  # of joints that are charts, which find them by their addresses
-    restitution: Array | None  # (nc,) of each contact and slot; None if nothing bounces
-    actuators: Actuators | None  # implicit ones; None if there are neither these nor drags
-    drags: NDArray[np.void] | None  # (nb,) DRAG in body axes; None as above
-    bearings: Bearings | None  # None if no joint has one
-    elements: NDArray[np.void] | None  # ELEMENT; None without soft solids
+    restitution: Array  # (nc,) of each contact and slot; (0,) if nothing bounces
+    actuators: Actuators  # implicit ones
+    drags: NDArray[np.void]  # DRAG of the bodies that have one, in body axes
+    bearings: Bearings
+    elements: NDArray[np.void]  # ELEMENT of soft solids
+    calls: NDArray[np.int64]  # (N_CALLS,) addresses of what was compiled for its features, or 0
 
 
 class Options(NamedTuple):

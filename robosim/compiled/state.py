@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,12 +25,7 @@ class State(NamedTuple):
     v: Array  # joint velocities at the knot, in the same order
     last_dt: Array  # (1,) length of the interval that led to the knot [s], 0 at a start
     stale: Array  # (1,) 1 if the velocities are not those at the knot, as nobody asked, else 0
-    pressed: Array | None  # (m,) impulses of pads of bearings over that interval; None without
-
-
-def arrays_of(state: State) -> list[NDArray[Any]]:
-    """The arrays of a state, without what the model has none of."""
-    return [array for array in state if array is not None]
+    pressed: Array  # (m,) impulses of pads of bearings over that interval
 
 
 def make_state(mechanism: Mechanism, model: Model) -> State:
@@ -43,5 +38,5 @@ def make_state(mechanism: Mechanism, model: Model) -> State:
         v=np.zeros(len(model.coordinates)),
         last_dt=np.zeros(1),
         stale=np.zeros(1),
-        pressed=None if model.bearings is None else np.zeros(len(model.bearings.contact)),
+        pressed=np.zeros(len(model.bearings.contact)),
     )

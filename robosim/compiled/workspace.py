@@ -12,7 +12,7 @@ from robosim.compiled.kinds import POLYTOPE
 from robosim.compiled.memory import Guesses, make_guesses, make_poses
 from robosim.compiled.model import Model, ShapeData
 from robosim.compiled.order import n_lengths
-from robosim.compiled.records.body import BODY_WORK, DRAG
+from robosim.compiled.records.body import BODY_WORK
 from robosim.compiled.records.contact import CONTACT, CONTACT_GUESS
 from robosim.compiled.records.graph import ROW
 from robosim.compiled.records.joint import COUPLING_WORK, JOINT_WORK
@@ -65,6 +65,7 @@ class BearingWork(NamedTuple):
     bounds: Array  # (nc,) that these ask for, by contact
     missed: Array  # (nc, 2) by how much the bounds in the equations are off these, now and before
     own: Array  # (1,) part of the impulses at the first knot that belongs to the interval
+    bold: Array  # (1,) what the next change of the bounds is scaled by
 
 
 class Workspace(NamedTuple):
@@ -85,7 +86,7 @@ class Workspace(NamedTuple):
     known: NDArray[np.void]  # (nb + 1,) ROW, momenta of the bodies plus the forces' half at a knot
     slots: NDArray[np.void]  # CONTACT: the model's contacts, then room for features of pairs
     ids: NDArray[np.int64]  # (nc,) of the feature in a slot, -1 for none
-    collision: CollisionWork | None
+    collision: CollisionWork
     impulse: NDArray[np.void]  # (nb + 1,) ROW, impulses of joints and contacts at knot 1
     residual: NDArray[np.void]  # (n_nodes,) ROW, left of the equations but for contacts' answer
     rhs: NDArray[np.void]  # (n_nodes,) ROW
@@ -96,9 +97,9 @@ class Workspace(NamedTuple):
     scratch: NDArray[np.void]  # (1,) SCRATCH
     saved: State  # what a step that fails goes back to
     learned: Guesses
-    drags: NDArray[np.void] | None  # (nb,) DRAG of bodies at the first knot, world, times dt / 2
-    bearings: BearingWork | None
-    elements: NDArray[np.void] | None  # ELEMENT_WORK
+    drags: NDArray[np.void]  # DRAG as in the model, at the first knot, world, times dt / 2
+    bearings: BearingWork
+    elements: NDArray[np.void]  # ELEMENT_WORK
 
 
 def make_slots(model: Model) -> NDArray[np.void]:
@@ -113,20 +114,16 @@ def make_workspace(mechanism: Mechanism, model: Model) -> Workspace:
     nb = len(model.bodies)
     world_last = np.zeros(nb + 1, dtype=BODY_WORK)
     world_last["P"][:, 0] = 1.0
-    collision = None
     slots = make_slots(model)
-    if model.collision is not None:
-        shapes, data, pairs = model.collision
-        collision = CollisionWork(
-            make_shape_scratch(shapes, data),
-            np.zeros(FEATURES, dtype=FEATURE),
-            np.zeros(len(pairs), dtype=FOUND),
-        )
-    bearings = None
-    if model.bearings is not None:
-        nc = len(model.contacts)
-        counts = len(model.bearings.contact), nc, (nc, 2), 1
-        bearings = BearingWork(*(np.zeros(count) for count in counts))
+    shapes, data, pairs = model.collision
+    collision = CollisionWork(
+        make_shape_scratch(shapes, data),
+        np.zeros(FEATURES, dtype=FEATURE),
+        np.zeros(len(pairs), dtype=FOUND),
+    )
+    nc = len(model.contacts) if len(model.bearings.joint) else 0
+    counts = len(model.bearings.contact), nc, (nc, 2), 1, 1
+    bearings = BearingWork(*(np.zeros(count) for count in counts))
     return Workspace(
         bodies=world_last,
         joints=aligned(len(model.joints), JOINT_WORK),
@@ -150,11 +147,9 @@ def make_workspace(mechanism: Mechanism, model: Model) -> Workspace:
         scratch=aligned(1, SCRATCH),
         saved=make_state(mechanism, model),
         learned=make_guesses(model),
-        drags=None if model.drags is None else np.zeros(nb, dtype=DRAG),
+        drags=model.drags.copy(),
         bearings=bearings,
-        elements=None
-        if model.elements is None
-        else np.zeros(len(model.elements), dtype=ELEMENT_WORK),
+        elements=np.zeros(len(model.elements), dtype=ELEMENT_WORK),
     )
 
 
@@ -166,7 +161,7 @@ def make_shape_scratch(shapes: NDArray[np.void], data: ShapeData) -> ShapeScratc
     n_faces = max([4, *convex["n_faces"]])
     n_edges = max([3, *convex["n_edges"]])
     # Every side of a face that cuts a polygon adds one point to it.
-    n_corners = max(6, 2 * int(np.diff(data.topology.faces).max()) + 2)
+    n_corners = max(6, 2 * int(np.diff(data.topology.faces).max(initial=0)) + 2)
     poly = np.zeros(2, dtype=POLY)
     poly["R"] = np.eye(3)
     return ShapeScratch(
@@ -175,7 +170,7 @@ def make_shape_scratch(shapes: NDArray[np.void], data: ShapeData) -> ShapeScratc
         vertices=np.zeros((2, n_vertices), dtype=POINT),
         normals=np.zeros((2, n_faces), dtype=POINT),
         opposite=np.zeros(3, dtype=POINT),
-        around=np.zeros(3 * max(6, int(np.diff(data.ring_begin).max())) + 1, dtype=POINT),
+        around=np.zeros(3 * max(6, int(np.diff(data.ring_begin).max(initial=0))) + 1, dtype=POINT),
         polygon=np.zeros((2, n_corners), dtype=CORNER),
         near=np.zeros(n_edges, dtype=np.int64),
         candidates=np.zeros(64 + max(2 * n_corners, n_vertices), dtype=CANDIDATE),

@@ -289,7 +289,7 @@ class MaximalLinearizer(Linearizer[Simulation]):
         """See `Linearizer`."""
         each = list(zip(sims, torques, strict=True))
         controls = sims[0].parts.loads.controls
-        if len(sims) > 1 and controls is not None and len(controls) > 0:
+        if len(sims) > 1 and len(controls) > 0:
             # All that are taken in one call have the same controls.
             return super().of_all(sims, torques, controller)
         given = [self._given(sim, tau, controller) for sim, tau in each]
@@ -356,7 +356,7 @@ class MaximalLinearizer(Linearizer[Simulation]):
     def _act(self, given: Given) -> None:
         """Let the twin's implicit actuators act as those that are asked for."""
         held = self._twin.parts.loads.controls
-        if given.controls is not None and held is not None:
+        if len(held):
             held[:] = given.controls
 
     def _one(self, given: Given) -> Step:

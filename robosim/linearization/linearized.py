@@ -70,7 +70,7 @@ def contact_modes(
     robot: Mechanism, model: Model, told: NDArray[np.void]
 ) -> tuple[ContactMode, ...]:
     """Modes of all contacts, limits and dry friction in the equations of a step."""
-    scene = robot.touching_shapes() if model.collision is not None else []
+    scene = robot.touching_shapes() if len(model.collision.pairs) else []
     found = []
     modes, margins = modes_of(told)
     rows = zip(told.tolist(), modes.tolist(), margins.tolist(), strict=True)
@@ -92,7 +92,7 @@ def closed_contacts(model: Model, told: NDArray[np.void]) -> tuple[NDArray[np.bo
     names = "kind", "resists", "body", "other", "joint"
     # Of shapes also the pair, as all obstacles are one body.
     pairs = np.zeros(len(told), dtype=np.int64)
-    if model.collision is not None:
+    if len(model.collision.pairs):
         ends = model.collision.pairs["slot_end"]
         pairs = 1 + np.searchsorted(ends, told["slot"], side="right")
         pairs[told["slot"] < model.n_ground] = 0

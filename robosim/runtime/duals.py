@@ -20,6 +20,7 @@ from robosim.kernels.compiler.addresses import TYPES, load
 from robosim.kernels.compiler.cache import named
 from robosim.kernels.compiler.jit import entry
 from robosim.runtime.handles import INFO_TYPE, Handle, Parts, scheme_of, solver
+from robosim.runtime.features import provide
 from robosim.runtime.known import may_follow, translations
 from robosim.runtime.wide import in_lanes, laned_type, vector_of, words_between
 from robosim.validation import Array
@@ -156,8 +157,7 @@ class DualStep:
         rest = narrow._replace(contacts=narrow.contacts[:0], features=narrow.features[:0])
         wide_rest = guesses._replace(contacts=guesses.contacts[:0], features=guesses.features[:0])
         # What acts from outside, as the plain step has it.
-        outer = [(one.external, one.motion, one.controls) for one in (parts.loads, loads)]
-        acting = [tuple(array for array in group if array is not None) for group in outer]
+        acting = [(one.external, one.motion, one.controls) for one in (parts.loads, loads)]
         friction = 2 if parts.model.facets is None else len(parts.model.facets)
         arrays = narrow.contacts, guesses.contacts, narrow.features, guesses.features
         self.parts = DualParts(
@@ -243,11 +243,15 @@ class DualStep:
         kinds = self._plain.kind, self._kind, starts.kind
         if kinds not in _RUNNERS:
             # With impacts in a step, the lengths of its parts have derivatives.
-            length = types.float64 if self.parts.model.restitution is None else duals
-            solves = solver(self._plain.kind, INFO_TYPE), solver(self._kind, self._info, length)
+            solves = solver(self._plain.kind, INFO_TYPE), solver(self._kind, self._info, duals)
             others = (types.int64,) * 4 + (types.float64,)
             runner = solves[1].given_to(_make_runner(*kinds), others)
             _RUNNERS[kinds] = partial(runner, solves[0].address())
+        for model, kind, info in (
+            (self._plain.values.model, self._plain.kind, INFO_TYPE),
+            (self.parts.model, self._kind, self._info),
+        ):
+            provide(model, kind, scheme_of(kind), info)
         _RUNNERS[kinds](self._plain.address, self._handle.address, starts.address, arc)
 
 

@@ -29,6 +29,7 @@ from robosim.kernels.solve.tree import scheme as tree
 from robosim.kernels.step.anew import run_anew
 from robosim.kernels.step.run import run_steps
 from robosim.runtime.background import Apart
+from robosim.runtime.features import provide
 
 Array = NDArray[np.float64]
 Runner = Callable[[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], int], None]
@@ -204,7 +205,13 @@ def runner(parts: Handle, run: Handle, anew: bool = False) -> Runner:
         others = ADDRESSES, ADDRESSES, ADDRESSES, types.int64
         made = _make_runner_anew(*kinds) if anew else _make_runner(*kinds)
         _RUNNERS[key] = solver(parts.kind, INFO_TYPE).given_to(made, others)
+    provide_features(parts)
     return _RUNNERS[key]
+
+
+def provide_features(parts: Handle) -> None:
+    """Have the features compiled that the model of some parts needs."""
+    provide(parts.values.model, parts.kind, scheme_of(parts.kind), INFO_TYPE)
 
 
 def _make_runner(parts_kind: int, run_kind: int) -> Any:

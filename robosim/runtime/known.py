@@ -13,10 +13,12 @@ from robosim.description.mechanism import Mechanism
 
 def may_follow(robot: Mechanism, model: Model, options: Options, closes: bool) -> bool:
     """Whether answers to torques follow from those to velocities in undivided steps."""
-    others = model.loops, model.charts, model.restitution
+    others = model.loops, model.charts
+    bounces = len(model.restitution) > 0
     ties = closes or len(model.joints) > len(model.bodies) or len(model.couplings) > 0
     rates = bool((model.contacts["kind"] == RATE).any())
     plain = model.tree and options.order == 2 and all(one is None for one in others)
+    plain = plain and not bounces
     return robot.nu > 0 and plain and not (ties or rates)
 
 
@@ -37,10 +39,9 @@ def translations(robot: Mechanism, model: Model) -> list[int]:
     limits = contacts[model.n_ground :]
     if joint["m_T"] != 3 or joint["law"] != 0 or acted or (limits["joint"] == j).any():
         return []
-    if model.collision is not None:
-        pairs = model.collision.pairs
-        if ((pairs["body_a"] == world) | (pairs["body_b"] == world)).any():
-            return []
+    pairs = model.collision.pairs
+    if ((pairs["body_a"] == world) | (pairs["body_b"] == world)).any():
+        return []
     if contacts["drifts"].any():
         return []
     if model.n_ground == 0:

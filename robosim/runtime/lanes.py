@@ -25,7 +25,8 @@ from robosim.kernels.compiler.lanes import Lanes
 from robosim.kernels.solve.status import COLD
 from robosim.kernels.step.group import pack, run_group, unpack
 from robosim.runtime.background import Apart
-from robosim.runtime.handles import ADDRESSES, Handle, Parts, solver
+from robosim.runtime.features import provide
+from robosim.runtime.handles import ADDRESSES, Handle, Parts, scheme_of, solver
 from robosim.runtime.wide import BROUGHT, Layout, Moved, fields_of, laned_type, widen
 
 # Steps that states which have parted take by themselves before they try again: at first, at most.
@@ -63,8 +64,8 @@ def suits_lanes(parts: Sequence[Parts]) -> bool:
     before = parts[0].model
     for model, options in ((one.model, one.options) for one in parts):
         tree = model.tree and model.loops is None
-        plain = model.collision is None and model.charts is None
-        plain = plain and model.actuators is None and model.drags is None and model.bearings is None
+        others = model.collision.pairs, model.actuators.laws, model.drags, model.bearings.joint
+        plain = model.charts is None and not any(len(one) for one in others)
         plain = plain and not np.any(model.coordinates["driven"] >= 0)
         if not (tree and plain and options.order == 2):
             return False
@@ -109,13 +110,16 @@ class Together:
         if like is not None:
             self.handle, self.kind = Handle(parts), like.kind
             self.solver = like.solver
+            parts.model.calls[:] = like.handle.values.model.calls
             return
         self.handle = Handle(parts)
         kinds = [laned_type(part, kind) for part in parts]
         digest = hashlib.sha256(f"{kind} {self.handle.kind}".encode()).digest()
         self.kind = int.from_bytes(digest[:7], "little")
         TYPES.setdefault(self.kind, types.NamedTuple(kinds, LaneParts))
-        self.solver = solver(self.kind, kinds[LaneParts._fields.index("info")].dtype)
+        info = kinds[LaneParts._fields.index("info")].dtype
+        self.solver = solver(self.kind, info, kind)
+        provide(parts.model, self.kind, scheme_of(self.kind), info)
 
     @property
     def entrance(self) -> Handle:
@@ -273,6 +277,7 @@ def make_parts(
         fields_of([some(one) for one in states], some(wide), chosen, kind)
         for some, chosen in zip(BROUGHT, zip(*layouts, strict=True), strict=True)
     )
+    model = model._replace(calls=np.zeros_like(model.calls))
     # What is not solved by then, each state solves by itself.
     options = options._replace(last_attempt=min(options.last_attempt, COLD))
     info = widen([np.zeros(1, dtype=INFO)] * kind.width, kind)

@@ -17,7 +17,7 @@ from robosim.compiled.arrays import WORD, in_lines
 from robosim.compiled.loads import Loads
 from robosim.compiled.memory import Guesses, Memory
 from robosim.compiled.model import Model
-from robosim.compiled.state import State, arrays_of
+from robosim.compiled.state import State
 from robosim.kernels.compiler.lanes import Lanes, laned
 from robosim.runtime.handles import Parts
 
@@ -130,7 +130,7 @@ def moved_of(parts: Parts) -> Moved:
 
 def _carried(one: Moved) -> tuple[NDArray[Any], ...]:
     """What a state brings along: wrenches on it, its State, and what it is guessed from."""
-    return one.loads.external, *arrays_of(one.state), *one.memory.guesses
+    return one.loads.external, *one.state, *one.memory.guesses
 
 
 # Of LaneParts: what a state brings along, what drives it, its servos, and what it tells.

@@ -172,9 +172,7 @@ class Engine:
     @property
     def connected(self) -> NDArray[np.bool_]:
         """Pairs of shapes (np,) with entries in the linear system."""
-        collision = self.parts.model.collision
-        pairs = None if collision is None else collision.pairs
-        return np.zeros(0, dtype=bool) if pairs is None else pairs["block_ab"] >= 0
+        return self.parts.model.collision.pairs["block_ab"] >= 0
 
     def be_at(self, solver: str, near: Sequence[bool] | None) -> None:
         """Change to this solver and to these pairs of shapes, before a state is copied.
@@ -389,7 +387,6 @@ class Engine:
 
     def _connect_pairs(self) -> None:
         """Add entries to the linear system for pairs of bodies that are near each other."""
-        assert self.parts.work.collision is not None
         near = self.parts.work.collision.found["near"] != 0
         if self._near[0] == self.counters.steps:
             # Substeps may need different pairs; all of them are kept, so that the step cannot
@@ -401,7 +398,7 @@ class Engine:
     def _disconnect_pairs(self) -> None:
         """Restore the linear system of a simulation without steps."""
         self._near = -1, np.zeros(0, dtype=bool)
-        if self.parts.model.collision is not None:
+        if len(self.parts.model.collision.pairs):
             pairs = self.parts.model.collision.pairs
             if np.any(pairs["block_ab"] >= 0):
                 self._connect(np.zeros(len(pairs), dtype=bool))

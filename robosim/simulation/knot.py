@@ -210,7 +210,7 @@ class Knot:
         each other; none before the first step.
         """
         parts, interval = self.parts, self.engine.last_interval
-        if not ground and parts.model.collision is None:
+        if not ground and not len(parts.model.collision.pairs):
             return []
         values = parts.model, parts.state, parts.memory, parts.work
         found = readings.contacts(self.robot, *values, interval)

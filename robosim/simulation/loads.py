@@ -109,7 +109,7 @@ class Held:
     def controls(self) -> Array:
         """Controls of implicit actuators, (number of actuators,); zero for the others."""
         found = np.zeros(len(self.robot.actuators))
-        if self.loads.controls is not None:
+        if len(self.loads.controls):
             found[self._implicit] = self.loads.controls
         return found
 

@@ -41,7 +41,7 @@ class Notices:
     def _of_overlap(self, gap: float) -> None:
         """Issue a warning if shapes overlap in the first step, which ended with this gap."""
         robot, parts = self._engine.robot, self._engine.parts
-        if gap < -1e-9 and parts.model.collision is not None:
+        if gap < -1e-9 and len(parts.model.collision.pairs):
             values = parts.model, parts.state, parts.memory, parts.work
             found = contacts(robot, *values, self._engine.last_interval)
             warn_of_overlap([contact for contact in found if not contact.is_point])

@@ -42,7 +42,7 @@ def contacts(
     """All contacts in the equations of the last interval, whose length is `interval` [s]."""
     readings = np.zeros(len(work.slots), dtype=CONTACT_READING)
     count = int(read_contacts(model, state, memory, work, readings))
-    scene = robot.touching_shapes() if model.collision is not None else []
+    scene = robot.touching_shapes() if len(model.collision.pairs) else []
     bodies = state.bodies
     spins = np.einsum("bij,bj->bi", quaternions.rotation_matrix(bodies["q"]), bodies["omega"])
 
@@ -97,7 +97,6 @@ def _links(
 
 def _pair(model: Model, scene: Sequence[Any], slot: int) -> Any:
     """The two (body, shape) of a slot, among `Mechanism.touching_shapes`."""
-    assert model.collision is not None
     return scene[int(np.searchsorted(model.collision.pairs["slot_end"], slot, side="right"))]
 
 
@@ -177,7 +176,7 @@ def bearing_forces(robot: Mechanism, parts: Parts, name: str, interval: float) -
     """
     j = robot.joint_index(name)
     joint, model, guesses = robot.joints[j], parts.model, parts.memory.guesses
-    if joint.bearing is None or model.bearings is None or parts.state.pressed is None:
+    if joint.bearing is None:
         have = [one.name for one in robot.joints if one.bearing is not None]
         raise ModelError(
             "has no bearing", element=f"joint '{name}'", alternatives=have, wanted=name
@@ -206,7 +205,7 @@ def drive_forces(robot: Mechanism, state: State, interval: float) -> dict[str, f
 
 def shape_gaps(model: Model, state: State, work: Workspace, margin: float) -> Array:
     """The smallest gap of each pair of shapes, (np,) [m]; inf beyond the margin [m]."""
-    if model.collision is None:
+    if not len(model.collision.pairs):
         return np.zeros(0)
     out = np.empty(len(model.collision.pairs))
     pair_gaps(model, state, work, float(margin), out)

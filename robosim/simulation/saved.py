@@ -50,7 +50,7 @@ def save(engine: Engine, options: Mapping[str, Any], torques: Array, path: str |
         if one.name not in ("last", "drove")
     }
     header = _header(engine, options) | {"solver": engine.solver, "counters": plain}
-    if engine.parts.model.collision is not None:
+    if len(engine.parts.model.collision.pairs):
         header["near"] = engine.connected.tolist()
     text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
     aside = path.with_name(path.name + ".writing")

@@ -171,8 +171,7 @@ class Start:
         model, state, memory, loads, work, _ = engine.parts
         self._held.release_servos()
         loads.external["w"] = 0.0
-        if loads.controls is not None:
-            loads.controls[:] = 0.0
+        loads.controls[:] = 0.0
         state.q[: robot.nq], state.v[: robot.nv] = q, v
         state.q[robot.nq :] = 0.0
         for start, joint in zip(robot.q_offsets, robot.joints, strict=False):

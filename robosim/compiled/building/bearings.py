@@ -34,12 +34,12 @@ def slipping_alike(pads: Pads) -> list[int]:
     return [int(np.argmax(row < SAME)) for row in apart]
 
 
-def compile_bearings(mechanism: Mechanism, contacts: NDArray[np.void]) -> Bearings | None:
-    """What the bearings of a mechanism press with, None if it has none."""
+def compile_bearings(mechanism: Mechanism, contacts: NDArray[np.void]) -> Bearings:
+    """What the bearings of a mechanism press with."""
     owners = [j for j, joint in enumerate(mechanism.joints) if joint.bearing is not None]
-    if not owners:
-        return None
-    begins, shares, slips, slots = [0], [], [], []
+    shares, slips = [np.zeros((0, 6))], [np.zeros((0, 2, 6))]
+    begins: list[int] = [0]
+    slots: list[int] = []
     for j in owners:
         pads = pads_in(mechanism.joints[j])
         dry = (contacts["kind"] == DRY) & (contacts["joint"] == j) & (contacts["sign"] != 0)

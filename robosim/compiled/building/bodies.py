@@ -37,9 +37,9 @@ def body_records(mechanism: Mechanism, contacts: NDArray[np.void]) -> NDArray[np
 
 
 def drag_records(mechanism: Mechanism) -> NDArray[np.void]:
-    """DRAG records of the bodies."""
-    records = np.zeros(len(mechanism.bodies), dtype=DRAG)
-    for record, body in zip(records, mechanism.bodies, strict=True):
-        if body.drag is not None:
-            record["C"] = body.drag
+    """DRAG records of the bodies that have one."""
+    found = [(i, body.drag) for i, body in enumerate(mechanism.bodies) if body.drag is not None]
+    records = np.zeros(len(found), dtype=DRAG)
+    for record, (body, drag) in zip(records, found, strict=True):
+        record["body"], record["C"] = body, drag
     return read_only(records)

@@ -126,11 +126,11 @@ def add_turning(record: np.void, surfaces: Sequence[Any]) -> None:
 
 def place_companions(contacts: NDArray[np.void], pairs: NDArray[np.void] | None) -> int:
     """Give what resists turning slots behind all others; returns the number of all slots."""
-    slot = len(contacts) if pairs is None else int(pairs["slot_end"][-1])
+    slot = int(pairs["slot_end"][-1]) if len(pairs) else len(contacts)
     for record in contacts:
         record["companion"] = slot
         slot += int(record["companions"])
-    for record in () if pairs is None else pairs:
+    for record in pairs:
         record["companion"] = slot
         slot += int(record["companions"] * (record["slot_end"] - record["slot_begin"]))
     return slot

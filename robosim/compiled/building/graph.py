@@ -18,7 +18,7 @@ def compile_graph(
     spans: NDArray[np.void],
     couplings: NDArray[np.void],
     driven: NDArray[np.bool_],
-    elements: NDArray[np.void] | None = None,
+    elements: NDArray[np.void],
     pairs: NDArray[np.void] | None = None,
     near: NDArray[np.bool_] | None = None,
 ) -> Graph:
@@ -46,8 +46,7 @@ def compile_graph(
     if pairs is not None and near is not None:
         ends_of = {(int(p["body_a"]), int(p["body_b"])) for p in pairs[near]}
         touching = sorted({(min(ends), max(ends)) for ends in ends_of})
-    if elements is not None:
-        touching = sorted({*touching, *_element_pairs(elements, nb)})
+    touching = sorted({*touching, *_element_pairs(elements, nb)})
     order = constrained_order(
         nb,
         [[end for end in ends if end < nb] for _, ends in nodes],
@@ -61,12 +60,9 @@ def compile_graph(
         for pair in (pairs[n] for n in np.flatnonzero(near)):
             a, b = int(pair["body_a"]), int(pair["body_b"])
             pair["block_ab"], pair["block_ba"] = blocks[a, b], blocks[b, a]
-    if elements is not None:
-        for element in elements:
-            ends = element["body"].tolist()
-            element["block"] = [
-                [blocks[a, b] if max(a, b) < nb else -1 for b in ends] for a in ends
-            ]
+    for element in elements:
+        ends = element["body"].tolist()
+        element["block"] = [[blocks[a, b] if max(a, b) < nb else -1 for b in ends] for a in ends]
     loops = len(nodes) > sum(1 for joint in joints[:nb] if joint["n_T"] + joint["n_R"] > 0)
     for record, ends in (*nodes, *soft):
         node = int(record["node"])

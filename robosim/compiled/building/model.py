@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from robosim.compiled.building.actuators import acted_on, compile_actuators
+from robosim.compiled.building.actuators import compile_actuators
 from robosim.compiled.building.bearings import compile_bearings
 from robosim.compiled.building.bodies import body_records, drag_records
 from robosim.compiled.building.charts import place_charts
@@ -17,6 +17,7 @@ from robosim.compiled.building.pairs import compile_pairs
 from robosim.compiled.building.restitution import restitutions
 from robosim.compiled.building.soft import element_records
 from robosim.compiled.building.tendons import path_records
+from robosim.compiled.kinds import N_CALLS
 from robosim.compiled.model import Model
 from robosim.description.mechanism import Mechanism
 
@@ -37,8 +38,7 @@ def compile_model(
     couplings = coupling_records(mechanism, joints)
     contacts = contact_records(mechanism, joints, velocity_limits)
     collision = compile_pairs(mechanism, len(contacts))
-    pairs = None if collision is None else collision.pairs
-    n_slots = place_companions(contacts, pairs)
+    n_slots = place_companions(contacts, collision.pairs)
     driven = coordinates["driven"] >= 0
     elements = element_records(mechanism)
     graph = compile_graph(len(mechanism.bodies), joints, spans, couplings, driven, elements)
@@ -47,12 +47,9 @@ def compile_model(
     facets = np.column_stack((np.cos(angles), np.sin(angles))) if n_facets else None
     for array in (bodies, joints, coordinates, pieces, paths, spans, couplings, contacts, *graph):
         array.setflags(write=False)
-    for extra in (pairs, elements):
-        if extra is not None:
-            extra.setflags(write=False)
+    for extra in (collision.pairs, elements):
+        extra.setflags(write=False)
     loops = compile_loops(mechanism, joints, couplings, velocity_limits) if articulated else None
-    # Where there is one of the two, both have arrays: so the same kernels serve all mixtures.
-    resists = bool(acted_on(mechanism)) or any(body.drag is not None for body in mechanism.bodies)
     return Model(
         bodies,
         joints,
@@ -71,10 +68,11 @@ def compile_model(
         loops,
         charts,
         restitutions(mechanism, collision, n_slots),
-        compile_actuators(mechanism, len(coordinates)) if resists else None,
-        drag_records(mechanism) if resists else None,
+        compile_actuators(mechanism, len(coordinates)),
+        drag_records(mechanism),
         compile_bearings(mechanism, contacts),
         elements,
+        np.zeros(N_CALLS, dtype=np.int64),
     )
 
 
@@ -96,18 +94,16 @@ def connect_pairs(model: Model, near: NDArray[np.bool_]) -> Model:
     model : Model
     near : (np,) for each pair of shapes; those with the world need no blocks
     """
-    assert model.collision is not None
     joints, spans, couplings = model.joints.copy(), model.spans.copy(), model.couplings.copy()
     pairs = model.collision.pairs.copy()
     driven = model.coordinates["driven"] >= 0
-    elements = None if model.elements is None else model.elements.copy()
+    elements = model.elements.copy()
     graph = compile_graph(
         len(model.bodies), joints, spans, couplings, driven, elements, pairs, near
     )
     for array in (joints, spans, couplings, pairs, *graph):
         array.setflags(write=False)
-    if elements is not None:
-        elements.setflags(write=False)
+    elements.setflags(write=False)
     return model._replace(
         joints=joints,
         spans=spans,

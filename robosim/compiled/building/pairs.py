@@ -19,11 +19,9 @@ from robosim.description.obstacles import AnyShape, HalfSpace, TriangleMesh
 from robosim.validation import Array
 
 
-def compile_pairs(mechanism: Mechanism, n_contacts: int) -> Collision | None:
-    """Shapes and pairs of a mechanism, these writeable; None if the ground is all it can touch."""
+def compile_pairs(mechanism: Mechanism, n_contacts: int) -> Collision:
+    """Shapes and pairs of a mechanism, these writeable; none if the ground is all it can touch."""
     scene = mechanism.touching_shapes()
-    if not scene:
-        return None
     nb = len(mechanism.bodies)
     index: dict[int, int] = {}
     shapes: list[AnyShape] = []

@@ -10,17 +10,16 @@ from robosim.description.mechanism import Mechanism
 from robosim.validation import Array, read_only
 
 
-def restitutions(mechanism: Mechanism, collision: Collision | None, n_slots: int) -> Array | None:
-    """Of each contact of the model and each slot of its pairs, (n_slots,); None if all are 0."""
+def restitutions(mechanism: Mechanism, collision: Collision, n_slots: int) -> Array:
+    """Of each contact of the model and each slot of its pairs, (n_slots,); (0,) if all are 0."""
     shapes = [shape for body in mechanism.bodies for shape in body.collisions]
     if not any(part.restitution for part in (*mechanism.contacts, *mechanism.obstacles, *shapes)):
-        return None
+        return read_only(np.zeros(0))
     found = np.zeros(n_slots)
     for k, c in enumerate(contact_order(mechanism)):
         found[k] = mechanism.contacts[c].restitution
-    if collision is not None:
-        for pair, sides in zip(collision.pairs, mechanism.touching_shapes(), strict=True):
-            # The one of the two that bounces more decides.
-            slots = slice(pair["slot_begin"], pair["slot_end"])
-            found[slots] = max(shape.restitution for _, shape in sides)
+    for pair, sides in zip(collision.pairs, mechanism.touching_shapes(), strict=True):
+        # The one of the two that bounces more decides.
+        slots = slice(pair["slot_begin"], pair["slot_end"])
+        found[slots] = max(shape.restitution for _, shape in sides)
     return read_only(found)

@@ -9,13 +9,11 @@ from robosim.compiled.records.soft import ELEMENT
 from robosim.description.mechanism import Mechanism
 
 
-def element_records(mechanism: Mechanism) -> NDArray[np.void] | None:
-    """ELEMENT records of all soft meshes, without their blocks; None without any."""
-    if not mechanism.soft_meshes:
-        return None
+def element_records(mechanism: Mechanism) -> NDArray[np.void]:
+    """ELEMENT records of all soft meshes, without their blocks."""
     nb = len(mechanism.bodies)
     index = {body.name: i for i, body in enumerate(mechanism.bodies)}
-    found = []
+    found = [np.zeros(0, dtype=ELEMENT)]
     for mesh in mechanism.soft_meshes:
         nodes = np.asarray(mesh.tetrahedra)
         bodies = np.array([nb if name is None else index[name] for name in mesh.bodies])

@@ -32,7 +32,12 @@ BODY_STATE = np.dtype(
     ]
 )
 
-DRAG = np.dtype([("C", "f8", (6, 6))])  # wrench = -C (velocity, angular velocity)
+DRAG = np.dtype(
+    [
+        ("body", "i8"),
+        ("C", "f8", (6, 6)),  # wrench = -C (velocity, angular velocity)
+    ]
+)
 
 INERTIA = np.dtype([("J", "f8", (3, 3))])  # about the centre of mass, world axes
 

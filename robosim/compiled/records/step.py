@@ -24,6 +24,7 @@ SCRATCH = with_rows(
         # Of limits of hinges that are not in the equations: the least gap at the first knot, and
         # the longest arc over its angle.
         ("open", "f8", (2,)),
+        ("ahead", "f8"),  # when a contact with restitution is hit, after the first knot [s]
         ("arcs", "i8"),  # 1 if work.rhs has what leads the knot's velocities from chords to arcs
         *CHART_FIELDS,
     ],

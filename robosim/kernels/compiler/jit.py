@@ -40,7 +40,7 @@ from numba.core.serialize import dumps
 
 from robosim.kernels.compiler import cache
 from robosim.kernels.compiler.dense import Dense, dense
-from robosim.kernels.compiler.lowering import KernelLowering
+from robosim.kernels.compiler.lowering import KernelLowering, digest_of_types
 
 # What a file in the cache raises that is cut off, or names what other sources have.
 UNREADABLE = (
@@ -118,6 +118,10 @@ class KernelCache(FunctionCache):
         if found is None and self._ahead is not None:
             found = self._ahead.load_overload(sig, target_context)
         return found
+
+    def _index_key(self, sig, codegen):
+        _, target, code = super()._index_key((), codegen)
+        return digest_of_types(sig), target, code
 
     def throw_away(self):
         """Forget what cannot be read."""

@@ -174,9 +174,16 @@ def short_name(name, argtypes, *, abi_tags=(), uid=None):
 
     numba would spell these out, thousands of letters for a model.
     """
-    known = " ".join(map(str, argtypes)), *abi_tags
-    digest = hashlib.sha256(repr(known).encode()).hexdigest()[:16]
-    return itanium_mangler.mangle(f"{name}.{digest}", ())
+    return itanium_mangler.mangle(f"{name}.{digest_of_types(argtypes, *abi_tags)}", ())
+
+
+def digest_of_types(kinds, *others):
+    """What tells types apart, the same in all processes and wherever the sources are."""
+    spelled = [
+        f"module {kind.pymod.__name__}" if isinstance(kind, types.Module) else str(kind)
+        for kind in kinds
+    ]
+    return hashlib.sha256(repr((spelled, others)).encode()).hexdigest()[:16]
 
 
 @functools.cache

@@ -6,10 +6,18 @@ Coordinates have rows only where laws, motors, limits or friction act on them.
 
 from math import inf, sqrt
 
-from robosim.compiled.kinds import DRY, HINGE, RATE, RIM
+from robosim.compiled.kinds import (
+    ADMIT_FEATURES,
+    CHOOSE_FEATURES,
+    DRY,
+    HINGE,
+    RATE,
+    RIM,
+)
 from robosim.compiled.memory import FACTORED
 from robosim.kernels.compiler.addresses import copy_record
 from robosim.kernels.compiler.duals import are_duals
+from robosim.kernels.compiler.features import LENGTH, NUMBER, WHOLE, feature
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import everywhere, pick, somewhere
 from robosim.kernels.contact.kinematics import (
@@ -118,19 +126,20 @@ def choose_contacts(scheme, model, state, memory, work, options, dt, kappa):
             least = min(least, gap if joint.kind == HINGE else 0.0)
             longest = max(longest, contact.scale)
     work.scratch[0].open[0], work.scratch[0].open[1] = least, longest
-    return choose_features(model, model.collision, state, memory, work, options, dt, kappa, fall)
+    if model.collision.pairs.shape[0] == 0:
+        return CONVERGED
+    return choose_features(model, state, memory, work, options, dt, kappa, fall)
 
 
-@kernel
-def choose_features(model, collision, state, memory, work, options, dt, kappa, fall):
+@feature(CHOOSE_FEATURES, dt=LENGTH, kappa=NUMBER, fall=NUMBER)
+def choose_features(model, state, memory, work, options, dt, kappa, fall):
     """Find where shapes may touch within dt and list it; returns a status.
 
     Two moving bodies that touch need a block in the system for each other. NEEDS_BLOCKS tells
     that some have none: work.collision.found marks all that need one.
     """
-    if collision is None:
-        return CONVERGED
     guesses, system, speed = memory.guesses, memory.system, options.contact_speed
+    collision = model.collision
     pairs, found, ids = collision.pairs, work.collision.found, work.ids
     status, nb = CONVERGED, model.bodies.shape[0]
     assign(guesses.ids, ids)
@@ -184,7 +193,7 @@ def admit_limit(scheme, model, state, system, work, k, kappa, dt, speed):
     """
     contact, c, w = work.slots[k], work.contacts[k], system.contacts[k]
     use_coordinates(scheme, model, system, work, contact.joint)
-    start_on_joint(model.bearings, contact, model.joints[contact.joint], state.q, dt, w, work)
+    start_on_joint(contact, model.joints[contact.joint], state.q, dt, w, work)
     stays = work.entered[k] != 0
     if contact.kind == DRY:
         if not stays:
@@ -192,15 +201,15 @@ def admit_limit(scheme, model, state, system, work, k, kappa, dt, speed):
         # The knot lies between two intervals; a start has only the half of the one ahead.
         most = 0.5 * contact.bound * (abs(dt) + abs(state.last_dt[0]))
         least = UNLOADED * kappa / speed
-        rescale_friction(c, bearing_bound(model.bearings, work, contact, k, most, least))
+        rescale_friction(c, bearing_bound(work, contact, k, most, least))
     if not stays:
         enter(model.facets, system, work, k, kappa, speed)
 
 
 @kernel
-def start_on_joint(bearings, contact, joint, q, dt, w, work):
+def start_on_joint(contact, joint, q, dt, w, work):
     """L of what acts on a joint's coordinates at the first knot."""
-    if bearings is not None and is_socket(contact):
+    if is_socket(contact):
         start_pad(contact, joint, w)
         return
     start_coordinate(contact, joint, q, dt, w, work.scratch[0])
@@ -295,15 +304,14 @@ def admit_reached(scheme, model, state, memory, work, options, dt, kappa):
                 admit_limit(scheme, model, state, system, work, k, kappa, dt, speed)
 
 
-@kernel
-def admit_entered(model, collision, memory, work, options, dt, kappa, substeps):
+@feature(ADMIT_FEATURES, dt=LENGTH, kappa=NUMBER, substeps=WHOLE)
+def admit_features(model, state, memory, work, options, dt, kappa, substeps):
     """Admit features of shapes that have entered each other; a status as in `choose_features`.
 
     GOES_THROUGH tells that the interval is too long to say what two shapes meet with.
     """
-    if collision is None:
-        return CONVERGED
     guesses, system, speed = memory.guesses, memory.system, options.contact_speed
+    collision = model.collision
     status, nb = CONVERGED, model.bodies.shape[0]
     pairs, found = collision.pairs, work.collision.found
     # An undivided step that is too long is refused, be it that it may not be divided.

@@ -60,12 +60,12 @@ def move_pad(contact, joint, q1, q2, dt, w, t):
 
 
 @kernel
-def own_share(bearings, work, contact):
+def own_share(work, contact):
     """The part of the friction at the first knot that belongs to the interval after it.
 
     That is half of it; of bearings also where this interval is the first one, or of another length.
     """
-    if bearings is not None and is_bearing(contact):
+    if is_bearing(contact):
         return work.bearings.own[0]
     return 0.5
 
@@ -85,9 +85,9 @@ def hold_pad(contact, joint, own, w, law):
 
 
 @kernel
-def bearing_bound(bearings, work, contact, k, most, least):
+def bearing_bound(work, contact, k, most, least):
     """The most that dry friction is started with: `most`, or what a bearing has pressed with."""
-    if bearings is not None and is_bearing(contact):
+    if is_bearing(contact):
         return max(least, work.bearings.bounds[k])
     return most
 
@@ -104,7 +104,7 @@ def bounds_of(bearings, contacts, pressed, out):
 @kernel
 def start_bearings(bearings, contacts, state, work, dt):
     """Bounds to begin with: those of the last interval."""
-    if bearings is not None:
+    if bearings.joint.shape[0] > 0:
         work.bearings.own[0] = abs(dt) / (abs(dt) + abs(state.last_dt[0]))
         assign(state.pressed, work.bearings.pressed)
         bounds_of(bearings, contacts, state.pressed, work.bearings.bounds)

@@ -129,7 +129,7 @@ def actuator_law(law, pieces, control, q, u):
 @kernel
 def add_actuators(actuators, controls, joint, q, q2, w, dt):
     """Add what implicit actuators ask of a joint's coordinates to its law, half and A."""
-    if actuators is not None:
+    if actuators.laws.shape[0] > 0:
         for row in range(joint.m_T + (joint.m_R if joint.m_R == 1 else 0)):
             v, at = joint.v_begin + row, joint.q_begin + row
             middle, u = 0.5 * (q[at] + q2[at]), (q2[at] - q[at]) / dt

@@ -89,7 +89,7 @@ def add_coordinate_impulse(bearings, joint, w, f, out):
     n = joint.n_T + joint.n_R
     for row in range(joint.m_T + joint.m_R):
         out[n + row] += w.L[0, row] * f[0] + w.L[2, row] * f[2]
-    if bearings is not None:
+    if bearings.joint.shape[0] > 0:
         for row in range(joint.m_T + joint.m_R):
             out[n + row] += w.L[1, row] * f[1]
 

@@ -11,10 +11,9 @@ from robosim.kernels.equations.algebra import cross
 
 @kernel
 def find_drags(drags, poses, dt, out):
-    """out = the drags of all bodies at `poses`, world axes, times dt / 2."""
-    if drags is not None:
-        for b in range(drags.shape[0]):
-            turn_drag(drags[b].C, poses[b].R, 0.5 * dt, out[b].C)
+    """out = all drags at `poses` of their bodies, world axes, times dt / 2."""
+    for n in range(drags.shape[0]):
+        turn_drag(drags[n].C, poses[drags[n].body].R, 0.5 * dt, out[n].C)
 
 
 @kernel
@@ -31,15 +30,16 @@ def turn_drag(C, R, scale, out):
 
 
 @kernel
-def subtract_drag(drags, b, motion, dt, out):
-    """out (6,) -= what drag at a knot takes from body b, which moves like this."""
-    if drags is not None:
-        C = drags[b].C
+def subtract_drags(drags, motions, dt, out):
+    """out -= what drags at a knot take from their bodies, which move like this."""
+    for n in range(drags.shape[0]):
+        C, b = drags[n].C, drags[n].body
+        motion, left = motions[b], out[b].w
         for i in range(6):
             total = 0.0
             for k in range(3):
                 total += C[i, k] * motion.v[k] + C[i, 3 + k] * 2.0 / dt * motion.P[1 + k]
-            out[i] -= total
+            left[i] -= total
 
 
 @kernel
@@ -55,20 +55,25 @@ def drag_tangent(C, P, out):
 
 
 @kernel
-def add_drag_block(drags, b, P, t, block):
-    """Add the tangent of a body's drag to its block (6, 6) about its centre of mass."""
-    if drags is not None:
-        drag_tangent(drags[b].C, P, t)
+def add_drag_blocks(drags, motions, t, blocks):
+    """Add the tangents of drags to the blocks F of their bodies about the centres of mass."""
+    for n in range(drags.shape[0]):
+        b = drags[n].body
+        drag_tangent(drags[n].C, motions[b].P, t)
+        block = blocks[b].F
         for i in range(6):
             for k in range(6):
                 block[i, k] += t[i, k]
 
 
 @kernel
-def add_drag_at_reference(drags, b, P, rho1, rho2, t, D):
-    """The same to its block in a tree, about its reference, from where rho lead to the centre."""
-    if drags is not None:
-        drag_tangent(drags[b].C, P, t)
+def add_drags_at_references(drags, motions, t, tree):
+    """The same to the blocks D of a tree, about references, from where rho lead to the centres."""
+    for n in range(drags.shape[0]):
+        b = drags[n].body
+        w = tree[b]
+        rho1, rho2, D = w.rho1, w.rho2, w.D
+        drag_tangent(drags[n].C, motions[b].P, t)
         for i in range(6):
             # A turn psi moves the centre by psi x rho2: the row a of forces gives rho2 x a.
             row = t[i]
@@ -86,34 +91,35 @@ def add_drag_at_reference(drags, b, P, rho1, rho2, t, D):
 
 
 @kernel
-def take_drag_of(drags, b, P, x, t, out):
-    """out (6,) -= what drag takes for the direction x (6,) of body b, at the turn P."""
-    if drags is not None:
-        drag_tangent(drags[b].C, P, t)
+def take_drags(drags, motions, x, t, out):
+    """out -= what drags take for the directions x of their bodies, at the turns of `motions`."""
+    for n in range(drags.shape[0]):
+        b = drags[n].body
+        drag_tangent(drags[n].C, motions[b].P, t)
+        direction, left = x[b].w, out[b].w
         for i in range(6):
             for k in range(6):
-                out[i] -= t[i, k] * x[k]
+                left[i] -= t[i, k] * direction[k]
 
 
 @kernel
 def drag_ahead(drags, poses, motions, dt, C, known):
-    """known (nb,) -= what drag takes at the second knot, at `poses`; C (nb,) is scratch."""
-    if drags is not None:
-        find_drags(drags, poses, dt, C)
-        for b in range(drags.shape[0]):
-            subtract_drag(C, b, motions[b], dt, known[b].w)
+    """known (nb,) -= what drag takes at the second knot, at `poses`; C is as `drags`, scratch."""
+    find_drags(drags, poses, dt, C)
+    subtract_drags(C, motions, dt, known)
 
 
 @kernel
-def without_drag(drags, b, motion, before, dt, given):
-    """Twice the work that is `given` to a body, but for what drag at a knot gives of it."""
-    if drags is None:
-        return given
-    C = drags[b].C
-    for i in range(6):
-        total = 0.0
-        for k in range(3):
-            total += C[i, k] * motion.v[k] + C[i, 3 + k] * 2.0 / dt * motion.P[1 + k]
-        rate = motion.v[i] if i < 3 else 2.0 / dt * motion.P[i - 2]
-        given += total * (rate + before[i])
-    return given
+def work_of_drags(drags, bodies, motions, knots, dt):
+    """Twice the work that drags at the first knot do, by the motions before and after it."""
+    total = 0.0
+    for n in range(drags.shape[0]):
+        C, b = drags[n].C, drags[n].body
+        motion, before = motions[b], knots[b].v_mid
+        for i in range(6):
+            push = 0.0
+            for k in range(3):
+                push += C[i, k] * motion.v[k] + C[i, 3 + k] * 2.0 / dt * motion.P[1 + k]
+            rate = motion.v[i] if i < 3 else 2.0 / dt * motion.P[i - 2]
+            total -= bodies[b].share * push * (rate + before[i])
+    return total

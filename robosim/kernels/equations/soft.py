@@ -16,24 +16,22 @@ SWEEPS = 5  # of Jacobi's method, for a 3 x 3 matrix
 @kernel
 def add_element_impulses(elements, own, poses1, poses2, dt, impulses):
     """impulses += those of all elements at the first knot, which `own` keeps."""
-    if elements is not None:
-        for n in range(elements.shape[0]):
-            element, w = elements[n], own[n]
-            w.half = 0.5 * dt
-            deform(element, poses1, poses2, w)
-            strain(element, w)
-            for a in range(4):
-                add_at_node(w.f[a], w.r1[a], impulses[element.body[a]].w)
+    for n in range(elements.shape[0]):
+        element, w = elements[n], own[n]
+        w.half = 0.5 * dt
+        deform(element, poses1, poses2, w)
+        strain(element, w)
+        for a in range(4):
+            add_at_node(w.f[a], w.r1[a], impulses[element.body[a]].w)
 
 
 @kernel
 def push_elements(elements, own, known):
     """known += impulses of all elements at the second knot."""
-    if elements is not None:
-        for n in range(elements.shape[0]):
-            element, w = elements[n], own[n]
-            for a in range(4):
-                add_at_node(w.f[a], w.r2[a], known[element.body[a]].w)
+    for n in range(elements.shape[0]):
+        element, w = elements[n], own[n]
+        for a in range(4):
+            add_at_node(w.f[a], w.r2[a], known[element.body[a]].w)
 
 
 @kernel
@@ -94,15 +92,14 @@ def strain(element, w):
 @kernel
 def add_element_blocks(elements, own, nb, blocks):
     """How the impulses at the first knot answer to motions, into blocks of pairs of bodies."""
-    if elements is not None:
-        for n in range(elements.shape[0]):
-            element, w = elements[n], own[n]
-            stiffen(element, w)
-            for a in range(4):
-                for b in range(4):
-                    if element.body[a] < nb and element.body[b] < nb:
-                        block = blocks[element.block[a, b]].F
-                        add_node_block(w.K[3 * a :, 3 * b :], w.r1[a], w.r2[b], block)
+    for n in range(elements.shape[0]):
+        element, w = elements[n], own[n]
+        stiffen(element, w)
+        for a in range(4):
+            for b in range(4):
+                if element.body[a] < nb and element.body[b] < nb:
+                    block = blocks[element.block[a, b]].F
+                    add_node_block(w.K[3 * a :, 3 * b :], w.r1[a], w.r2[b], block)
 
 
 @kernel
@@ -220,22 +217,21 @@ def add_node_column(x, y, z, arm, k, block):
 @kernel
 def take_element_answers(elements, own, nb, motions, out):
     """out -= what elements answer to motions of their bodies, as `add_element_blocks` has it."""
-    if elements is not None:
-        for n in range(elements.shape[0]):
-            element, w = elements[n], own[n]
-            for b in range(4):
-                arm, moved = w.r2[b], motions[element.body[b]].w
+    for n in range(elements.shape[0]):
+        element, w = elements[n], own[n]
+        for b in range(4):
+            arm, moved = w.r2[b], motions[element.body[b]].w
+            for k in range(3):
+                w.x[b, k] = 0.0
+            if element.body[b] < nb:
+                cross(moved[3:], arm, w.x[b])
                 for k in range(3):
-                    w.x[b, k] = 0.0
-                if element.body[b] < nb:
-                    cross(moved[3:], arm, w.x[b])
-                    for k in range(3):
-                        w.x[b, k] += moved[k]
-            for a in range(4):
-                if element.body[a] < nb:
-                    for i in range(3):
-                        w.z[i] = 0.0
-                        for b in range(4):
-                            for k in range(3):
-                                w.z[i] -= w.K[3 * a + i, 3 * b + k] * w.x[b, k]
-                    add_at_node(w.z, w.r1[a], out[element.body[a]].w)
+                    w.x[b, k] += moved[k]
+        for a in range(4):
+            if element.body[a] < nb:
+                for i in range(3):
+                    w.z[i] = 0.0
+                    for b in range(4):
+                        for k in range(3):
+                            w.z[i] -= w.K[3 * a + i, 3 * b + k] * w.x[b, k]
+                add_at_node(w.z, w.r1[a], out[element.body[a]].w)

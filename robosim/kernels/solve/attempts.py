@@ -3,23 +3,16 @@
 from robosim.compiled.memory import FACTORED
 from robosim.kernels.compiler.duals import are_duals
 from robosim.kernels.compiler.jit import kernel, stage
-from robosim.kernels.compiler.lanes import everywhere, most_of_limbs, pick, somewhere
+from robosim.kernels.compiler.lanes import most_of_limbs, pick, somewhere
 from robosim.kernels.contact.active_set import (
     UNLOADED,
-    admit_entered,
+    admit_features,
     admit_reached,
     choose_contacts,
 )
 from robosim.kernels.contact.law import contact_guess
 from robosim.kernels.contact.pinned import give_room
-from robosim.kernels.solve.bearings import (
-    PASSES,
-    SETTLED,
-    boldness,
-    find_bounds,
-    misses,
-    move_bounds,
-)
+from robosim.kernels.solve.bearings import PASSES, settle_bounds
 from robosim.kernels.solve.interior_point import (
     LOOSE,
     center_contacts,
@@ -56,30 +49,22 @@ def find_motion(scheme, model, state, memory, loads, work, options, dt, info):
     status = choose_contacts(scheme, model, state, memory, work, options, dt, kappa)
     if status == CONVERGED:
         status = solve_interval(scheme, model, state, memory, loads, work, options, dt, kappa, info)
-    bearings = model.bearings
-    return settle(
-        scheme, model, bearings, state, memory, loads, work, options, dt, kappa, status, info
-    )
+    if model.bearings.joint.shape[0] == 0:
+        return status
+    return settle(scheme, model, state, memory, loads, work, options, dt, kappa, status, info)
 
 
 @kernel
-def settle(scheme, model, bearings, state, memory, loads, work, options, dt, kappa, status, info):
+def settle(scheme, model, state, memory, loads, work, options, dt, kappa, status, info):
     """Solve an interval again until the friction of bearings fits what they carry; a status."""
-    if bearings is None:
-        return status
-    system, bold, least = memory.system, 1.0, UNLOADED * kappa / options.contact_speed
+    system, least = memory.system, UNLOADED * kappa / options.contact_speed
     for n in range(PASSES + 1):
         if status != CONVERGED:
             return status
-        most = find_bounds(scheme, model, bearings, system, work)
-        left = misses(model, bearings, system, work, info)
-        if everywhere(left <= SETTLED * most + least):
+        if settle_bounds(scheme, model, state, system, work, least, n, info) != 0:
             return CONVERGED
         if n == PASSES:
             break
-        # From the second on, the change before has been answered.
-        bold = boldness(bearings, work, bold) if n > 0 else 1.0
-        move_bounds(bearings, work, bold, least)
         before = work.active[0]
         status = solve(scheme, model, state, system, loads, work, options, dt, WARM, info)
         if status == CONVERGED:
@@ -133,7 +118,9 @@ def admit(scheme, model, state, memory, work, options, dt, kappa, info):
     """Let contacts in that a solution has reached unexpectedly; a status."""
     scheme.finish_poses(model, memory.system, work, dt)
     admit_reached(scheme, model, state, memory, work, options, dt, kappa)
-    return admit_entered(model, model.collision, memory, work, options, dt, kappa, info.substeps)
+    if model.collision.pairs.shape[0] == 0:
+        return CONVERGED
+    return admit_features(model, state, memory, work, options, dt, kappa, info.substeps)
 
 
 @kernel

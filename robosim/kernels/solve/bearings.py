@@ -8,6 +8,8 @@ answered.
 
 from math import sqrt
 
+from robosim.compiled.kinds import SETTLE_BOUNDS
+from robosim.kernels.compiler.features import NUMBER, WHOLE, feature
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import everywhere, pick
 from robosim.kernels.contact.active_set import rescale_friction
@@ -23,6 +25,24 @@ STANDING = 1e-11  # part of it by which that may change
 SHYEST = 0.1  # times what bounds are off, by which they are changed at least
 BOLDEST = 16.0  # and at most
 JAMS = 4.0  # the same where they are off the more, the more they are changed
+
+
+@feature(SETTLE_BOUNDS, least=NUMBER, passed=WHOLE)
+def settle_bounds(scheme, model, state, system, work, least, passed, info):
+    """1 if bounds of friction in the equations fit what bearings carry; else 0, and they move.
+
+    That is looked at after each pass, of which `passed` were before this one.
+    """
+    bearings, own = model.bearings, work.bearings
+    most = find_bounds(scheme, model, bearings, system, work)
+    left = misses(model, bearings, system, work, info)
+    if everywhere(left <= SETTLED * most + least):
+        return 1
+    if passed < PASSES:
+        # From the second on, the change before has been answered.
+        own.bold[0] = boldness(bearings, work, own.bold[0]) if passed > 0 else 1.0
+        move_bounds(bearings, work, own.bold[0], least)
+    return 0
 
 
 @kernel

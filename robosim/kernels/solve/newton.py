@@ -37,7 +37,7 @@ from robosim.kernels.contact.turning import (
 from robosim.kernels.equations.algebra import assign, clear_rows, dot, fill
 from robosim.kernels.equations.body import angular_momentum_tangent
 from robosim.kernels.equations.constraints import add_coordinate_impulse
-from robosim.kernels.equations.drag import take_drag_of
+from robosim.kernels.equations.drag import take_drags
 
 
 @kernel
@@ -58,7 +58,7 @@ def evaluate(scheme, model, state, system, loads, work, dt, info):
                 rate = rate_over(scheme, model, state, system, work, contact, dt)
                 move_rate(contact, joint, state.q, work.q2, rate, dt, w, t)
             else:
-                move_on_joint(model.bearings, contact, joint, state.q, work.q2, dt, w, t)
+                move_on_joint(contact, joint, state.q, work.q2, dt, w, t)
             add_coordinate_impulse(model.bearings, joint, w, w.f, work.residual[joint.node].w)
         else:
             if is_companion(contact):
@@ -77,9 +77,9 @@ def evaluate(scheme, model, state, system, loads, work, dt, info):
 
 
 @kernel
-def move_on_joint(bearings, contact, joint, q1, q2, dt, w, t):
+def move_on_joint(contact, joint, q1, q2, dt, w, t):
     """w.u of what acts on a joint's coordinates but for limits of rates, and w.R."""
-    if bearings is not None and is_socket(contact):
+    if is_socket(contact):
         move_pad(contact, joint, q1, q2, dt, w, t)
         return
     move_coordinate(contact, joint, q1, q2, dt, w, t)
@@ -187,7 +187,7 @@ def unbalanced_momenta(scheme, model, system, work, out):
         for k in range(3):
             r[k] = residual[k] - model.bodies[i].mass * x[k]
             r[3 + k] = residual[3 + k] - dot(t.R_J[k], x[3:])
-        take_drag_of(work.drags, i, work.bodies[i].P, x, t.S_a, r)
+    take_drags(work.drags, work.bodies, work.rhs, t.S_a, out)
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         contact, w = work.slots[k], system.contacts[k]

@@ -71,14 +71,7 @@ def commit(scheme, model, state, system, work, dt, shows, info):
         if is_chart(model.joints[j]):
             change_chart(charts_of(model.joints[j]), model.joints[j], state, state.joints[j].mid)
     state.last_dt[0] = dt
-    commit_bearings(model.bearings, state, work)
-
-
-@kernel
-def commit_bearings(bearings, state, work):
-    """Keep what pads of bearings have pressed with, if there are any."""
-    if bearings is not None:
-        assign(work.bearings.pressed, state.pressed)
+    assign(work.bearings.pressed, state.pressed)
 
 
 @kernel

@@ -8,7 +8,7 @@ from robosim.kernels.compiler.lanes import least_of_limbs, over_limbs, pick, som
 from robosim.kernels.contact.kinematics import RECOVERY_SPEED, on_joint
 from robosim.kernels.equations.algebra import dot
 from robosim.kernels.equations.body import angular_momentum
-from robosim.kernels.equations.drag import without_drag
+from robosim.kernels.equations.drag import work_of_drags
 from robosim.kernels.narrow_phase.slots import goes_through
 from robosim.kernels.solve.status import CONVERGED, GIVES_ENERGY, GOES_THROUGH, TURNS_FAR
 
@@ -52,10 +52,10 @@ def constraints_give(model, state, system, loads, work, options, dt):
             given += (body.mass * v[k] - known[k]) * (v[k] + before[k])
             given += (t.w[k] - known[3 + k]) * (spin[k] + before[3 + k])
             turning += t.w[k] * spin[k]
-        given = without_drag(work.drags, i, motion, before, dt, given)
         work_done += body.share * 0.5 * given
         energy += body.share * 0.5 * (body.mass * dot(v, v) + turning)
         mass += body.share * body.mass
+    work_done -= 0.5 * work_of_drags(work.drags, model.bodies, work.bodies, state.bodies, dt)
     fall = RECOVERY_SPEED * RECOVERY_SPEED + dt * dt * dot(options.gravity, options.gravity)
     explained = over_limbs(CURVED * energy + mass * fall)
     if not somewhere(over_limbs(work_done) > explained):

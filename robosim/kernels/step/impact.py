@@ -17,6 +17,8 @@ is scaled down until it does not.
 
 from math import sqrt
 
+from robosim.compiled.kinds import BOUNCE, STRIKES
+from robosim.kernels.compiler.features import LENGTH, feature
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import pick, somewhere
 from robosim.kernels.contact.answers import add_product, add_transposed
@@ -41,11 +43,13 @@ def may_be_hit(contact):
     return not (on_joint(contact) or is_companion(contact))
 
 
-@kernel
-def strikes(model, restitution, state, memory, work, options):
-    """Whether a contact with restitution has been hit in the interval that has been solved."""
-    if restitution is None:
-        return False
+@feature(STRIKES, dt=LENGTH)
+def strikes(model, state, memory, work, options, dt):
+    """1 if a contact with restitution has been hit in the interval that has been solved, else 0.
+
+    Leaves in scratch.ahead when the first one is, a little before, after the first knot [s].
+    """
+    restitution = model.restitution
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         contact, c = work.slots[k], work.contacts[k]
@@ -57,8 +61,9 @@ def strikes(model, restitution, state, memory, work, options):
             # What was closed before is not hit, but pressed on.
             speed = pick(is_closed(contact, memory.guesses.contacts[k]), 0.0, speed)
         if somewhere(speed > options.restitution_threshold):
-            return True
-    return False
+            work.scratch[0].ahead = time_to_impact(model, state, memory, work, options, dt)
+            return 1
+    return 0
 
 
 @kernel
@@ -93,9 +98,9 @@ def growing(model, contact, w, options):
 
 
 @kernel
-def time_to_impact(model, restitution, state, memory, work, options, dt):
+def time_to_impact(model, state, memory, work, options, dt):
     """When the first contact with restitution is hit, a little before, after the first knot [s]."""
-    first, system, guesses = dt, memory.system, memory.guesses
+    restitution, first, system, guesses = model.restitution, dt, memory.system, memory.guesses
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         contact, w, before = work.slots[k], system.contacts[k], guesses.contacts[k]
@@ -114,10 +119,10 @@ def time_to_impact(model, restitution, state, memory, work, options, dt):
     return SHORT * first
 
 
-@kernel
-def bounce(scheme, model, restitution, state, memory, loads, work, options):
-    """Impacts at the knot where the state is; whether there are any."""
-    system, count, met = memory.system, work.active[0], False
+@feature(BOUNCE)
+def bounce(scheme, model, state, memory, loads, work, options):
+    """Impacts at the knot where the state is; 1 if there are any, else 0."""
+    system, count, met = memory.system, work.active[0], 0
     fill(0, system.valid)
     start_interval(scheme, model, state, system, loads, work, options, 0.0, 0.0)
     scheme.find_rest(model, state, system, work, options.dt)
@@ -132,13 +137,13 @@ def bounce(scheme, model, restitution, state, memory, loads, work, options):
                 w = system.contacts[k]
                 start_contact(work.slots[k], system.pose1, options.dt, w, work.scratch[0])
         for _ in range(ROUNDS * count):
-            fastest = choose_hit(model, restitution, system, work, options)
+            fastest = choose_hit(model, model.restitution, system, work, options)
             if fastest == 0.0:
                 break
-            met = True
+            met = 1
             resolve(scheme, model, system, work, fastest)
             lose_energy(scheme, model, system, work)
-    if met:
+    if met != 0:
         restart(model, state, memory, work)
     fill(0, system.valid)
     return met

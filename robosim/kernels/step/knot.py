@@ -123,14 +123,7 @@ def start_knot(model, state, memory, work):
             start_rotors(model, j, memory.system.pose1, state.q, work, knot)
     for n in range(state.couplings.shape[0]):
         state.couplings[n].impulse = 0.0
-    unload(state.pressed)
-
-
-@kernel
-def unload(pressed):
-    """Let pads of bearings press with nothing, if there are any."""
-    if pressed is not None:
-        fill(0.0, pressed)
+    fill(0.0, state.pressed)
 
 
 @kernel

@@ -281,7 +281,7 @@ def linearized_step(scheme, on, solver, arc, first):
             if info.status != CONVERGED:
                 return
     # Impacts forget it, and leave no sign of that.
-    if first or changed or on.model.restitution is not None:
+    if first or changed or on.model.restitution.shape[0] > 0:
         copy_guesses(on.guesses, memory.guesses)
     if on.follows:
         keep_momenta(state, work.saved)

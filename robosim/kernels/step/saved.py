@@ -25,14 +25,7 @@ def copy_state(source, target):
     assign(source.v, target.v)
     assign(source.last_dt, target.last_dt)
     assign(source.stale, target.stale)
-    keep_pressed(source.pressed, target.pressed)
-
-
-@kernel
-def keep_pressed(source, target):
-    """What pads of bearings press with, if there are any."""
-    if source is not None:
-        assign(source, target)
+    assign(source.pressed, target.pressed)
 
 
 @kernel

@@ -23,7 +23,7 @@ from robosim.kernels.solve.status import (
 )
 from robosim.kernels.step.finish import commit
 from robosim.kernels.step.guards import check
-from robosim.kernels.step.impact import bounce, strikes, time_to_impact
+from robosim.kernels.step.impact import bounce, strikes
 from robosim.kernels.step.learn import learn
 from robosim.kernels.step.saved import copy_guesses, copy_state, save
 from robosim.kernels.step.start import start_interval
@@ -64,7 +64,6 @@ def step(scheme, model, state, memory, loads, work, options, solver, asked, info
             info.status = advance_by_impacts(
                 scheme,
                 model,
-                model.restitution,
                 state,
                 memory,
                 loads,
@@ -134,21 +133,18 @@ def part_of_step(info, part):
 
 @bridge
 def advance_by_impacts(
-    scheme, model, restitution, state, memory, loads, work, options, solver, dt, end, asked, info
+    scheme, model, state, memory, loads, work, options, solver, dt, end, asked, info
 ):
     """`advance`, divided where contacts with restitution are hit; returns a status.
 
     If it fails in an undivided step, the state is left at the knot that it came from.
     """
-    if restitution is None:
-        return advance(
-            scheme, model, state, memory, loads, work, options, solver, dt, end, asked, False, info
-        )
+    bounces = model.restitution.shape[0] > 0
     left, ahead, impacts, gap, violation = dt, 0.0, 0, np.inf, 0.0
     while True:
         length = ahead if ahead > 0.0 else left
         until = end - (left - length) / options.dt
-        looks = ahead == 0.0 and impacts < IMPACTS and info.order == 2
+        looks = bounces and ahead == 0.0 and impacts < IMPACTS and info.order == 2
         show = asked and ahead == 0.0
         status = advance(
             scheme,
@@ -169,7 +165,7 @@ def advance_by_impacts(
             if impacts == 0 and info.substeps == 1:
                 save(state, memory.guesses, work)
             impacts += 1
-            ahead = time_to_impact(model, restitution, state, memory, work, options, left)
+            ahead = work.scratch[0].ahead
             if ahead >= LEAST * left:
                 continue
         elif status != CONVERGED or ahead == 0.0:
@@ -178,7 +174,7 @@ def advance_by_impacts(
             gap, violation = min(gap, info.gap), max(violation, info.violation)
             left -= ahead
         ahead = 0.0
-        if not bounce(scheme, model, restitution, state, memory, loads, work, options):
+        if bounce(scheme, model, state, memory, loads, work, options) == 0:
             impacts = IMPACTS
     if status == CONVERGED:
         info.gap, info.violation = min(gap, info.gap), max(violation, info.violation)
@@ -206,7 +202,7 @@ def advance(
     if status == CONVERGED and not derives:
         status = check(model, state, system, loads, work, options, dt, info)
     hit = looks and status == CONVERGED
-    if hit and strikes(model, model.restitution, state, memory, work, options):
+    if hit and strikes(model, state, memory, work, options, dt) != 0:
         status = STRIKES
     shows = asked
     if status == CONVERGED:

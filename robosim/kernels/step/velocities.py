@@ -28,7 +28,7 @@ from robosim.kernels.equations.algebra import (
 )
 from robosim.kernels.equations.arcs import find_changes
 from robosim.kernels.equations.constraints import rows_ahead
-from robosim.kernels.equations.drag import drag_ahead, subtract_drag
+from robosim.kernels.equations.drag import drag_ahead, subtract_drags
 from robosim.kernels.equations.joint import joint_motion_map
 from robosim.kernels.equations.joint_forces import knot_law, push_somewhere, rotor_law
 from robosim.kernels.solve.newton import condense_contact
@@ -171,11 +171,11 @@ def carry_momenta(scheme, model, system, loads, work, options, dt):
     with the body, and to keep its moment about the world the body's own has to give dt v x e.
     """
     scheme.end_joints(model, system, work)
+    subtract_drags(work.drags, work.bodies, dt, work.known)
     for i in range(model.bodies.shape[0]):
         known, v, e = work.known[i].w, work.bodies[i].v, work.scratch[0].w
         for k in range(6):
             known[k] += work.impulse[i].w[k]
-        subtract_drag(work.drags, i, work.bodies[i], dt, known)
         for k in range(3):
             e[k] = known[k] - model.bodies[i].mass * v[k]
         known[3] -= dt * (v[1] * e[2] - v[2] * e[1])
@@ -282,19 +282,19 @@ def hold_contacts(scheme, model, system, work, dt, drag):
         if is_companion(contact):
             hold_turning(scheme, model, k, system, work, dt)
         else:
-            hold_contact(scheme, model, model.bearings, contact, w, system, work, dt)
+            hold_contact(scheme, model, contact, w, system, work, dt)
 
 
 @kernel
-def hold_contact(scheme, model, bearings, contact, w, system, work, dt):
+def hold_contact(scheme, model, contact, w, system, work, dt):
     """Let a contact resist the change from the interval's velocity to the knot's."""
     t, nb = work.scratch[0], model.bodies.shape[0]
-    if bearings is not None and is_socket(contact):
+    if is_socket(contact):
         joint, law = model.joints[contact.joint], work.joints[contact.joint].law
         # At a knot R is L.
         pad_rows(contact, joint, w.R)
         condense_contact(scheme, model, contact, w, system, work, True)
-        hold_pad(contact, joint, own_share(bearings, work, contact), w, law)
+        hold_pad(contact, joint, own_share(work, contact), w, law)
         return
     fill(0.0, w.F)
     if on_joint(contact):
@@ -304,7 +304,7 @@ def hold_contact(scheme, model, bearings, contact, w, system, work, dt):
         w.F[axis] = -w.A[axis, axis] * w.rate
         if contact.kind == DRY:
             # What slides on is held back by the half of the friction that belongs to the interval.
-            w.F[axis] += own_share(bearings, work, contact) * w.f[axis]
+            w.F[axis] += own_share(work, contact) * w.f[axis]
         for row in range(joint.m_T + joint.m_R):
             law[row] += w.L[axis, row] * w.F[axis]
         return

@@ -12,7 +12,7 @@ from robosim.kernels.equations.constraints import (
     joint_equations,
 )
 from robosim.kernels.equations.coordinates import measure_ahead
-from robosim.kernels.equations.drag import subtract_drag
+from robosim.kernels.equations.drag import subtract_drags
 from robosim.kernels.equations.joint_forces import joint_law
 from robosim.kernels.equations.tendon import add_span_impulses
 
@@ -76,7 +76,9 @@ def dynamics_residual(model, system, work, dt, info):
         for k in range(3):
             r[k] = work.known[i].w[k] + work.impulse[i].w[k] - body.mass * w.v[k]
             r[3 + k] = work.known[i].w[3 + k] + work.impulse[i].w[3 + k] - t.w[k]
-        subtract_drag(work.drags, i, w, dt, r)
+    subtract_drags(work.drags, work.bodies, dt, work.residual)
+    for i in range(model.bodies.shape[0]):
+        body, r = model.bodies[i], work.residual[i].w
         rotate_back(system.pose1[i].R, r[3:], t.y)
         for k in range(3):
             t.z[k] = dot(body.inertia_inverse[k], t.y)

@@ -16,7 +16,7 @@ from robosim.kernels.equations.body import (
 )
 from robosim.kernels.equations.constraints import place_directions, rows_ahead
 from robosim.kernels.equations.coordinates import add_joint_forces, measure_ahead, read_joints
-from robosim.kernels.equations.drag import add_drag_block
+from robosim.kernels.equations.drag import add_drag_blocks
 from robosim.kernels.equations.joint import joint_motion_map, turned_on
 from robosim.kernels.equations.soft import (
     add_element_blocks,
@@ -169,7 +169,7 @@ def open_blocks(model, system, work):
     for i in range(model.bodies.shape[0]):
         turned, block = work.bodies[i].P, system.blocks[i].F
         angular_momentum_tangent(system.inertias[i].J, turned, block[3:, 3:])
-        add_drag_block(work.drags, i, turned, work.scratch[0].S_a, block)
+    add_drag_blocks(work.drags, work.bodies, work.scratch[0].S_a, system.blocks)
     add_element_blocks(model.elements, work.elements, model.bodies.shape[0], system.blocks)
 
 

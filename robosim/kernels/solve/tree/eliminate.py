@@ -36,7 +36,7 @@ from robosim.kernels.compiler.rows import (
 from robosim.kernels.contact.answers import subtract_rows_answer
 from robosim.kernels.equations.algebra import fill, lu, lu6, lu_solve_matrix
 from robosim.kernels.equations.body import angular_momentum_tangent
-from robosim.kernels.equations.drag import add_drag_at_reference
+from robosim.kernels.equations.drag import add_drags_at_references
 from robosim.kernels.equations.joint import is_driven
 from robosim.kernels.solve.tree.loops import begin_loops, factor_loops, pass_joint
 
@@ -297,8 +297,7 @@ def own_blocks(model, system, work):
         w, K = system.tree[i], work.scratch[0].R_J
         angular_momentum_tangent(system.inertias[i].J, work.bodies[i].P, K)
         own_block(model.bodies[i].mass, K, w.rho1, w.rho2, w.D)
-        turned, t = work.bodies[i].P, work.scratch[0].S_a
-        add_drag_at_reference(work.drags, i, turned, w.rho1, w.rho2, t, w.D)
+    add_drags_at_references(work.drags, work.bodies, work.scratch[0].S_a, system.tree)
 
 
 @kernel

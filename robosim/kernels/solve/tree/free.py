@@ -12,7 +12,7 @@ from robosim.compiled.memory import FACTORED, FORESEEN
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import everywhere, over_limbs, somewhere
 from robosim.kernels.equations.algebra import assign, clear_rows
-from robosim.kernels.equations.drag import subtract_drag
+from robosim.kernels.equations.drag import subtract_drags
 from robosim.kernels.solve.interior_point import OPEN, keeps_closed
 from robosim.kernels.solve.status import CONVERGED, NOT_FINITE, STALLED
 from robosim.kernels.solve.tree.eliminate import factor_joint, own_blocks
@@ -174,9 +174,14 @@ def sweep_up(
         if fresh:
             begin_loops(joints, loops, directions, rows, border, arms, tree, False)
         load_loops(loops, border, residual)
+    resists = drags.shape[0] > 0
+    if resists:
+        for b in range(nb):
+            left_momentum(b, bodies, inertias, motions, known, residual, t, dt)
+        subtract_drags(drags, motions, dt, residual)
     for b in range(nb - 1, -1, -1):
-        left_momentum(b, bodies, inertias, motions, known, residual, t, dt)
-        subtract_drag(drags, b, motions[b], dt, residual[b].w)
+        if not resists:
+            left_momentum(b, bodies, inertias, motions, known, residual, t, dt)
         if loops is not None:
             for k in range(6):
                 residual[b].w[k] += impulses[b].w[k]

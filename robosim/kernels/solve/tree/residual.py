@@ -15,7 +15,7 @@ from robosim.kernels.equations.constraints import (
     joint_equations,
     rows_ahead,
 )
-from robosim.kernels.equations.drag import subtract_drag
+from robosim.kernels.equations.drag import subtract_drags
 from robosim.kernels.equations.joint import is_chart, is_driven
 from robosim.kernels.equations.joint_forces import joint_law, push_somewhere
 from robosim.kernels.solve.tree.charts import push_on_chart, share_on_chart
@@ -92,8 +92,8 @@ def find_residual(bodies, inertias, motions, known, impulses, drags, residual, t
         r, impulse = residual[b].w, impulses[b].w
         for k in range(6):
             r[k] += impulse[k]
-        subtract_drag(drags, b, motions[b], dt, r)
         mass += bodies[b].share * bodies[b].mass
+    subtract_drags(drags, motions, dt, residual)
     return over_limbs(mass)
 
 

@@ -1,0 +1,84 @@
+"""Kernels that are compiled by themselves, and only for mechanisms that have use for them.
+
+A `feature` is called as a kernel is, by the address that `Model.calls` of its argument `model` has
+for it: so its callers are compiled without it, the same for all models. They ask for what the model
+has before they call one, as there is no address where it has nothing. It returns a whole number.
+`robosim.runtime.features` has those compiled that a model needs.
+
+What lanes and duals are of has to be known without the caller: numbers of a feature's arguments are
+declared as `LENGTH`s of intervals, as `NUMBER`s that may have lanes, or as `WHOLE` ones.
+"""
+
+import inspect
+
+from numba.core import cgutils, types
+from numba.core.imputils import lower_builtin
+from numba.core.typing.templates import make_concrete_template
+
+from robosim.kernels.compiler.dense import DATA, WORD, dense
+from robosim.kernels.compiler.jit import part
+
+LENGTH, NUMBER, WHOLE = "length", "number", "whole"
+ALL = {}  # place in Model.calls -> Feature
+
+
+class Feature:
+    """A kernel that is called by its address, which is at a place of `Model.calls`."""
+
+    def __init__(self, place, function, numbers):
+        self.place, self.part = place, part(function)
+        self.names = list(inspect.signature(function).parameters)
+        self._numbers = numbers
+        self.part.get_call_template = self._template
+        self.part.get_overload = lambda kinds: self
+        lower_builtin(self, types.VarArg(types.Any))(self._call)
+
+    def kinds(self, known, number):
+        """Types of the arguments: `known` by name, or those of numbers, which are `number`s."""
+        found = {LENGTH: number, NUMBER: number, WHOLE: types.int64}
+        return tuple(
+            found[self._numbers[name]] if name in self._numbers else known[name]
+            for name in self.names
+        )
+
+
+    def _template(self, args, kws):
+        """How numba finds the types of a call."""
+        given = dict(zip(self.names, args, strict=False)) | kws
+        known = {name: dense(types.unliteral(kind)) for name, kind in given.items()}
+        signature = types.int64(*self.kinds(known, number_in(known["state"])))
+        template = make_concrete_template("feature", self, [signature])
+        by_name = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        parameters = [inspect.Parameter(name, by_name) for name in self.names]
+        return template, inspect.Signature(parameters), args, kws
+
+    def _call(self, context, builder, signature, args):
+        """Generate a call by the address in the model."""
+        at = self.names.index("model")
+        calls = builder.extract_value(args[at], (signature.args[at].fields.index("calls"), DATA))
+        address = builder.load(builder.gep(calls, [WORD(self.place)]))
+        kind = context.call_conv.get_function_type(types.int64, signature.args)
+        function = builder.inttoptr(address, kind.as_pointer())
+        word, exception = (one.pointee for one in kind.args[:2])
+        left, nothing = cgutils.alloca_once(builder, word), cgutils.alloca_once(builder, exception)
+        packer = context.get_arg_packer(signature.args)
+        ended = builder.call(function, [left, nothing, *packer.as_arguments(builder, args)])
+        # As kernels end where lanes part.
+        with cgutils.if_unlikely(builder, builder.icmp_signed("!=", ended, ended.type(0))):
+            builder.ret(ended)
+        return builder.load(left)
+
+
+def number_in(state):
+    """The type of floats in a state: plain ones, lanes or duals."""
+    return state.types[state.fields.index("last_dt")].dtype
+
+
+def feature(place, **numbers):
+    """A decorator of a kernel that is compiled by itself; `numbers` declares those it takes."""
+
+    def decorate(function):
+        ALL[place] = Feature(place, function, numbers)
+        return ALL[place].part
+
+    return decorate

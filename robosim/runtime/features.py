@@ -1,0 +1,50 @@
+"""Which features a model needs compiled for itself, and where it finds them (`Model.calls`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import types
+
+from robosim.compiled.kinds import (
+    ADMIT_FEATURES,
+    BOUNCE,
+    CHOOSE_FEATURES,
+    SETTLE_BOUNDS,
+    STRIKES,
+)
+from robosim.compiled.model import Model
+from robosim.kernels.compiler.addresses import TYPES
+from robosim.kernels.compiler.features import ALL, number_in
+from robosim.kernels.compiler.parts import address_of, compile_part, find_compiled
+
+_ADDRESSES: dict[tuple[int, int], int] = {}  # place, kind of parts -> where it is
+
+
+def needed(model: Model) -> list[int]:
+    """The places of `Model.calls` that steps of a model go through."""
+    found = []
+    if len(model.collision.pairs):
+        found += [CHOOSE_FEATURES, ADMIT_FEATURES]
+    if len(model.restitution):
+        found += [STRIKES, BOUNCE]
+    if len(model.bearings.joint):
+        found += [SETTLE_BOUNDS]
+    return found
+
+
+def provide(model: Model, kind: int, scheme: Any, info: Any) -> None:
+    """Compile the features that a model needs for parts of a kind, and tell it where they are."""
+    for place in needed(model):
+        if (place, kind) not in _ADDRESSES:
+            one, on = ALL[place], TYPES[kind]
+            known = dict(zip(on.fields, on.types, strict=True)) | {
+                "scheme": types.Module(scheme),
+                "info": info,
+            }
+            memory = known["memory"]
+            known |= dict(zip(memory.fields, memory.types, strict=True))
+            signature = one.kinds(known, number_in(known["state"]))
+            compiled = find_compiled(one.part, signature) or compile_part(one.part, signature)
+            _ADDRESSES[place, kind] = address_of(compiled)
+        model.calls[place] = _ADDRESSES[place, kind]
