@@ -104,9 +104,8 @@ class Points:
         self._slots = np.argsort(contact_order(robot))
         self._links = [contact_link(robot, point) for point in robot.contacts]
         shape = stepping.n, len(self._slots)
-        facets = self._model.facets
         self._gamma, self._active = np.zeros(shape), np.zeros(shape, dtype=np.int64)
-        self._beta = np.zeros((*shape, 2 if facets is None else len(facets)))
+        self._beta = np.zeros((*shape, len(self._model.facets) or 2))
         self.forces = np.zeros((*shape, 3))
 
     def fields(self, guesses: Any, some: slice) -> list[NDArray[np.void]]:
@@ -132,7 +131,7 @@ class Points:
     def find_forces(self, intervals: Array) -> None:
         """Mean forces over intervals (n,) [s]."""
         facets = self._model.facets
-        slip = self._beta if facets is None else self._beta @ facets
+        slip = self._beta @ facets if len(facets) else self._beta
         impulses = np.concatenate((slip, self._gamma[:, :, None]), axis=-1)
         impulses *= (self._active != 0)[:, :, None] / intervals[:, None, None]
         np.take(impulses, self._slots, axis=1, out=self.forces, mode="clip")

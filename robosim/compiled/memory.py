@@ -18,7 +18,7 @@ from robosim.compiled.records.contact import CONTACT, CONTACT_GUESS, CONTACT_WOR
 from robosim.compiled.records.graph import BLOCK
 from robosim.compiled.records.joint import DIRECTIONS, JOINT_GUESS
 from robosim.compiled.records.sizes import TRENDS
-from robosim.compiled.records.tree import ARM_WORK, CHARTED_TREE_WORK, LOOP_WORK, TREE_WORK
+from robosim.compiled.records.tree import ARM_WORK, LOOP_WORK, TREE_WORK
 from robosim.validation import Array
 
 # What of a System is there, by place in its `valid`.
@@ -48,9 +48,9 @@ class System(NamedTuple):
     directions: NDArray[np.void]  # (nj,) DIRECTIONS at the first knot
     contacts: NDArray[np.void]  # (nc,) CONTACT_WORK
     blocks: NDArray[np.void]  # (n_blocks,) BLOCK, of the graph
-    tree: NDArray[np.void] | None  # (nb + 1,) TREE_WORK, the world last
-    border: NDArray[np.void] | None  # (nl,) LOOP_WORK of a tree with loops
-    arms: NDArray[np.void] | None  # (nb,) ARM_WORK of a tree with loops
+    tree: NDArray[np.void]  # (nb + 1,) TREE_WORK, the world last; (0,) if it is solved as a graph
+    border: NDArray[np.void]  # (nl,) LOOP_WORK of a tree's loops
+    arms: NDArray[np.void]  # (nb,) ARM_WORK of a tree with loops
 
 
 class Memory(NamedTuple):
@@ -77,7 +77,6 @@ def make_guesses(model: Model) -> Guesses:
 def make_system(model: Model) -> System:
     """Memory for the linear system of a model, of which nothing is valid."""
     nb = len(model.bodies)
-    work = TREE_WORK if model.charts is None else CHARTED_TREE_WORK
     return System(
         valid=np.zeros(3, dtype=np.int64),
         pose1=make_poses(nb),
@@ -85,9 +84,9 @@ def make_system(model: Model) -> System:
         directions=np.zeros(len(model.joints), dtype=DIRECTIONS),
         contacts=aligned(model.n_slots, CONTACT_WORK),
         blocks=make_blocks(model),
-        tree=aligned(nb + 1, work) if model.tree else None,
-        border=None if model.loops is None else aligned(len(model.loops.top), LOOP_WORK),
-        arms=None if model.loops is None else aligned(nb, ARM_WORK),
+        tree=aligned(nb + 1 if model.tree else 0, TREE_WORK),
+        border=aligned(len(model.loops.top), LOOP_WORK),
+        arms=aligned(nb if len(model.loops.top) else 0, ARM_WORK),
     )
 
 

@@ -1,7 +1,7 @@
 """The parameters of a mechanism as flat arrays, read-only.
 
 What a mechanism does not have are arrays of length zero, so that all models have the same type and
-share their kernels (but for those with facets, loops of a tree, or charts).
+share their kernels.
 
 `Model` holds no state and is read-only; `State`, `Memory` and `Loads` hold no parameters, and
 `Workspace` is scratch.
@@ -113,11 +113,11 @@ class Model(NamedTuple):
     n_ground: int  # number of the former
     n_slots: int  # of them, of the features that pairs have room for, and of what resists turning
     collision: Collision
-    facets: Array | None  # (nf, 2) of the linearized friction cone; None for the exact one
+    facets: Array  # (nf, 2) of the linearized friction cone; (0, 2) for the exact one
     graph: Graph
     tree: bool  # whether it is solved as a tree, or by its graph (`robosim.kernels.solve`)
-    loops: Loops | None  # of a tree, None if it has none
-    charts: Charts | None  # of joints that are charts, which find them by their addresses
+    loops: Loops  # of a tree
+    charts: Charts  # of joints that are charts, which find them by their addresses
     restitution: Array  # (nc,) of each contact and slot; (0,) if nothing bounces
     actuators: Actuators  # implicit ones
     drags: NDArray[np.void]  # DRAG of the bodies that have one, in body axes

@@ -19,7 +19,7 @@ from robosim.kernels.compiler import PLAIN
 from robosim.kernels.compiler.addresses import TYPES, load
 from robosim.kernels.compiler.cache import named
 from robosim.kernels.compiler.jit import entry
-from robosim.runtime.handles import INFO_TYPE, Handle, Parts, scheme_of, solver
+from robosim.runtime.handles import INFO_TYPE, Handle, Parts, scheme_for, solver
 from robosim.runtime.features import provide
 from robosim.runtime.known import may_follow, translations
 from robosim.runtime.wide import in_lanes, laned_type, vector_of, words_between
@@ -69,7 +69,7 @@ class DualParts(NamedTuple):
     unknown: int  # rows that are taken, where nothing follows; those after them are known
     others: int  # the same without torques that follow from velocities
     follows: bool  # whether they do, in undivided steps
-    motors: NDArray[np.int64] | None  # (nu,) of each torque the place in v; None of no tree
+    motors: NDArray[np.int64]  # (nu,) of each torque the place in v; (0,) of no tree
     momenta: Array  # (nv, nv) of those along the coordinates, derivatives by velocities
     weights: Array  # (nv,) scratch
     impulse: Any  # (velocities,) scratch
@@ -158,7 +158,7 @@ class DualStep:
         wide_rest = guesses._replace(contacts=guesses.contacts[:0], features=guesses.features[:0])
         # What acts from outside, as the plain step has it.
         acting = [(one.external, one.motion, one.controls) for one in (parts.loads, loads)]
-        friction = 2 if parts.model.facets is None else len(parts.model.facets)
+        friction = len(parts.model.facets) or 2
         arrays = narrow.contacts, guesses.contacts, narrow.features, guesses.features
         self.parts = DualParts(
             widened(parts.model),
@@ -202,7 +202,7 @@ class DualStep:
             count - len(known),
             len(first) if follows else count - len(known),
             follows,
-            motors if parts.model.tree else None,
+            motors if parts.model.tree else motors[:0],
             np.zeros((nv, nv)),
             np.zeros(nv),
             widened(np.zeros(rates)),
@@ -241,18 +241,23 @@ class DualStep:
     def take(self, starts: Handle, arc: float) -> None:
         """Take the steps from all starts along all directions; `status` tells which have failed."""
         kinds = self._plain.kind, self._kind, starts.kind
-        if kinds not in _RUNNERS:
+        key = self.parts.model.tree, *kinds
+        if key not in _RUNNERS:
             # With impacts in a step, the lengths of its parts have derivatives.
-            solves = solver(self._plain.kind, INFO_TYPE), solver(self._kind, self._info, duals)
+            tree = self.parts.model.tree
+            solves = (
+                solver(self._plain.kind, tree, INFO_TYPE),
+                solver(self._kind, tree, self._info, duals),
+            )
             others = (types.int64,) * 4 + (types.float64,)
-            runner = solves[1].given_to(_make_runner(*kinds), others)
-            _RUNNERS[kinds] = partial(runner, solves[0].address())
+            runner = solves[1].given_to(_make_runner(tree, *kinds), others)
+            _RUNNERS[key] = partial(runner, solves[0].address())
         for model, kind, info in (
             (self._plain.values.model, self._plain.kind, INFO_TYPE),
             (self.parts.model, self._kind, self._info),
         ):
-            provide(model, kind, scheme_of(kind), info)
-        _RUNNERS[kinds](self._plain.address, self._handle.address, starts.address, arc)
+            provide(model, kind, scheme_for(model.tree), info)
+        _RUNNERS[key](self._plain.address, self._handle.address, starts.address, arc)
 
 
 def tangent_places(robot: Mechanism) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -275,14 +280,14 @@ def kind_of_duals(handle: Handle) -> tuple[int, types.NamedTuple]:
     return kind, TYPES.setdefault(kind, dual)
 
 
-_RUNNERS: dict[tuple[int, int, int], Any] = {}
+_RUNNERS: dict[tuple[bool, int, int, int], Any] = {}
 
 
-def _make_runner(plain_kind: int, kind: int, starts_kind: int) -> Any:
-    scheme = scheme_of(kind)
+def _make_runner(tree: bool, plain_kind: int, kind: int, starts_kind: int) -> Any:
+    scheme = scheme_for(tree)
 
     @entry
-    @named(plain_kind, kind, starts_kind)
+    @named(int(tree), plain_kind, kind, starts_kind)
     def run_linearized(solver, plain_solver, plain, address, starts, arc):  # type: ignore[no-untyped-def]
         linearized_starts(
             scheme,

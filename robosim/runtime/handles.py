@@ -8,6 +8,7 @@ what a kernel gets, in a block of memory; a call hands over the address of the b
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,12 +21,12 @@ from robosim.compiled.model import Model, Options
 from robosim.compiled.records.step import INFO
 from robosim.compiled.state import State
 from robosim.compiled.workspace import Workspace
-from robosim.kernels.compiler.addresses import TYPES, kind_of, leave, load
+from robosim.kernels.compiler.addresses import kind_of, leave, load
 from robosim.kernels.compiler.cache import named
 from robosim.kernels.compiler.jit import entry, part
 from robosim.kernels.solve.attempts import find_motion
-from robosim.kernels.solve.graph import scheme as graph
-from robosim.kernels.solve.tree import scheme as tree
+from robosim.kernels.solve.graph import scheme as graphs
+from robosim.kernels.solve.tree import scheme as trees
 from robosim.kernels.step.anew import run_anew
 from robosim.kernels.step.run import run_steps
 from robosim.runtime.background import Apart
@@ -129,8 +130,8 @@ class Handle:
 
 
 _KINDS: dict[Any, tuple[int, int]] = {}  # layout -> kind of its type, and the words that it needs
-_SOLVERS: dict[int, Apart] = {}
-_RUNNERS: dict[tuple[int, int, bool], Runner] = {}
+_SOLVERS: dict[tuple[int, bool], Apart] = {}
+_RUNNERS: dict[tuple[int, bool, int, bool], Runner] = {}
 INFO_TYPE = from_dtype(INFO)
 ADDRESSES = types.Array(types.int64, 1, "C")
 
@@ -154,30 +155,28 @@ def store(memory: Any, values: Any) -> int:
     return leave(memory, values)
 
 
-def solver(kind: int, info: Any, length: Any = types.float64) -> Apart:
-    """What solves the equations of a step, for parts (`Parts`) of a kind.
+def solver(kind: int, tree: bool, info: Any, length: Any = types.float64) -> Apart:
+    """What solves the equations of a step as a tree or a graph, for parts (`Parts`) of a kind.
 
     `info` is numba's type of an INFO, `length` that of the length of an interval. Compiling begins
     as soon as it has been asked for.
     """
-    if kind not in _SOLVERS:
-        _SOLVERS[kind] = Apart(_make_solver, (kind,), (types.int64, length, info))
-    return _SOLVERS[kind]
+    if (kind, tree) not in _SOLVERS:
+        make = partial(_make_solver, tree)
+        _SOLVERS[kind, tree] = Apart(make, (kind,), (types.int64, length, info))
+    return _SOLVERS[kind, tree]
 
 
-def scheme_of(kind: int) -> Any:
-    """The scheme that parts of a kind are stepped by: a module, see `robosim.kernels.solve`."""
-    found = TYPES[kind]
-    for name in ("memory", "system", "tree"):
-        found = found.types[found.fields.index(name)]
-    return graph if isinstance(found, types.NoneType) else tree
+def scheme_for(tree: bool) -> Any:
+    """The scheme that models are stepped by: a module, see `robosim.kernels.solve`."""
+    return trees if tree else graphs
 
 
-def _make_solver(kind: int) -> Any:
-    scheme = scheme_of(kind)
+def _make_solver(tree: bool, kind: int) -> Any:
+    scheme = scheme_for(tree)
 
     @part
-    @named(kind)
+    @named(kind, int(tree))
     def solve(address, dt, info):  # type: ignore[no-untyped-def]
         on = load(address, kind)
         return find_motion(
@@ -189,7 +188,7 @@ def _make_solver(kind: int) -> Any:
 
 def begin_compiling(parts: Handle) -> None:
     """Begin what takes the longest of compiling steps on these, beside whatever else is done."""
-    solver(parts.kind, INFO_TYPE)
+    solver(parts.kind, parts.values.model.tree, INFO_TYPE)
 
 
 def runner(parts: Handle, run: Handle, anew: bool = False) -> Runner:
@@ -200,47 +199,33 @@ def runner(parts: Handle, run: Handle, anew: bool = False) -> Runner:
     done[i] at the step that failed, or at `end`. It does not hold the interpreter's lock.
     With `anew` each step begins anew at the q and v of its knot.
     """
-    kinds, key = (parts.kind, run.kind), (parts.kind, run.kind, anew)
+    tree = parts.values.model.tree
+    key = parts.kind, tree, run.kind, anew
     if key not in _RUNNERS:
         others = ADDRESSES, ADDRESSES, ADDRESSES, types.int64
-        made = _make_runner_anew(*kinds) if anew else _make_runner(*kinds)
-        _RUNNERS[key] = solver(parts.kind, INFO_TYPE).given_to(made, others)
+        made = _make_runner(parts.kind, tree, run.kind, run_anew if anew else run_steps)
+        _RUNNERS[key] = solver(parts.kind, tree, INFO_TYPE).given_to(made, others)
     provide_features(parts)
     return _RUNNERS[key]
 
 
 def provide_features(parts: Handle) -> None:
     """Have the features compiled that the model of some parts needs."""
-    provide(parts.values.model, parts.kind, scheme_of(parts.kind), INFO_TYPE)
+    model = parts.values.model
+    provide(model, parts.kind, scheme_for(model.tree), INFO_TYPE)
 
 
-def _make_runner(parts_kind: int, run_kind: int) -> Any:
-    scheme = scheme_of(parts_kind)
+def _make_runner(parts_kind: int, tree: bool, run_kind: int, take: Any) -> Any:
+    scheme = scheme_for(tree)
 
     @entry
-    @named(parts_kind, run_kind)
+    @named(parts_kind, int(tree), run_kind, take.__name__)
     def run_states(solver, parts, runs, done, end):  # type: ignore[no-untyped-def]
         for i in range(parts.shape[0]):
             model, state, memory, loads, work, options = load(parts[i], parts_kind)
             run, solves = load(runs[i], run_kind), (solver, parts[i])
-            done[i] = run_steps(
+            done[i] = take(
                 scheme, model, state, memory, loads, work, options, solves, run, done[i], end
             )
 
     return run_states
-
-
-def _make_runner_anew(parts_kind: int, run_kind: int) -> Any:
-    scheme = scheme_of(parts_kind)
-
-    @entry
-    @named(parts_kind, run_kind)
-    def run_states_anew(solver, parts, runs, done, end):  # type: ignore[no-untyped-def]
-        for i in range(parts.shape[0]):
-            model, state, memory, loads, work, options = load(parts[i], parts_kind)
-            run, solves = load(runs[i], run_kind), (solver, parts[i])
-            done[i] = run_anew(
-                scheme, model, state, memory, loads, work, options, solves, run, done[i], end
-            )
-
-    return run_states_anew

@@ -13,12 +13,10 @@ from robosim.description.mechanism import Mechanism
 
 def may_follow(robot: Mechanism, model: Model, options: Options, closes: bool) -> bool:
     """Whether answers to torques follow from those to velocities in undivided steps."""
-    others = model.loops, model.charts
-    bounces = len(model.restitution) > 0
+    others = model.loops.ties, model.charts.factors, model.restitution
     ties = closes or len(model.joints) > len(model.bodies) or len(model.couplings) > 0
     rates = bool((model.contacts["kind"] == RATE).any())
-    plain = model.tree and options.order == 2 and all(one is None for one in others)
-    plain = plain and not bounces
+    plain = model.tree and options.order == 2 and not any(len(one) for one in others)
     return robot.nu > 0 and plain and not (ties or rates)
 
 

@@ -26,7 +26,7 @@ from robosim.kernels.solve.status import COLD
 from robosim.kernels.step.group import pack, run_group, unpack
 from robosim.runtime.background import Apart
 from robosim.runtime.features import provide
-from robosim.runtime.handles import ADDRESSES, Handle, Parts, scheme_of, solver
+from robosim.runtime.handles import ADDRESSES, Handle, Parts, scheme_for, solver
 from robosim.runtime.wide import BROUGHT, Layout, Moved, fields_of, laned_type, widen
 
 # Steps that states which have parted take by themselves before they try again: at first, at most.
@@ -63,9 +63,9 @@ def suits_lanes(parts: Sequence[Parts]) -> bool:
         return False
     before = parts[0].model
     for model, options in ((one.model, one.options) for one in parts):
-        tree = model.tree and model.loops is None
+        tree = model.tree and not len(model.loops.ties)
         others = model.collision.pairs, model.actuators.laws, model.drags, model.bearings.joint
-        plain = model.charts is None and not any(len(one) for one in others)
+        plain = not any(len(one) for one in (*others, model.charts.factors))
         plain = plain and not np.any(model.coordinates["driven"] >= 0)
         if not (tree and plain and options.order == 2):
             return False
@@ -118,8 +118,8 @@ class Together:
         self.kind = int.from_bytes(digest[:7], "little")
         TYPES.setdefault(self.kind, types.NamedTuple(kinds, LaneParts))
         info = kinds[LaneParts._fields.index("info")].dtype
-        self.solver = solver(self.kind, info, kind)
-        provide(parts.model, self.kind, scheme_of(self.kind), info)
+        self.solver = solver(self.kind, True, info, kind)
+        provide(parts.model, self.kind, scheme_for(True), info)
 
     @property
     def entrance(self) -> Handle:

@@ -101,7 +101,7 @@ def find_lanes(robot: Mechanism, whole: Parts) -> list[Lane] | None:
     bodies = whole.model.bodies
     counts = [bodies["contact_end"][limb] - bodies["contact_begin"][limb] for limb in each]
     most = [0] * len(shared) + np.max(counts, axis=0).tolist()
-    facets = 0 if whole.model.facets is None else len(whole.model.facets)
+    facets = len(whole.model.facets)
     velocity_limits = bool(np.any(whole.model.contacts["kind"] == RATE))
     out: list[Lane] = []
     for limb in each:

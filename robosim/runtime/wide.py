@@ -179,7 +179,7 @@ def lay_out(
     rows: Rows | None = None,
 ) -> tuple[Layout, ...]:
     """Layouts of what `BROUGHT` tells."""
-    friction = 2 if model.facets is None else len(model.facets)
+    friction = len(model.facets) or 2
     found = []
     for n, some in enumerate(BROUGHT):
         arrays, in_lanes_too = some(one), some(wide)

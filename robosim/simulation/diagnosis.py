@@ -26,7 +26,7 @@ from robosim.simulation.readings import contact_heights, min_gap
 
 def refuse_start(robot: Mechanism, parts: Parts, whose: str = "") -> None:
     """Raise a StateError for a joint with singular coordinates (gimbal lock) at a start."""
-    if parts.model.charts is None:
+    if not len(parts.model.charts.factors):
         return
     for start, joint in zip(robot.q_offsets, robot.tree_joints, strict=False):
         if joint.own_chart is not None:

@@ -115,15 +115,13 @@ class Engine:
     def model_of(self, robot: Mechanism) -> Model:
         """The model of a mechanism that differs from this one in its numbers only."""
         facets, tree = self.parts.model.facets, self.parts.model.tree
-        return compile_model(
-            robot, 0 if facets is None else len(facets), tree, self._velocity_limits
-        )
+        return compile_model(robot, len(facets), tree, self._velocity_limits)
 
     def with_robot(self, robot: Mechanism) -> Engine:
         """An engine for a mechanism that differs from this one in its numbers only, at home."""
         facets, options = self.parts.model.facets, self.parts.options
         solver = "articulated" if self._may_switch else self.solver
-        count = 0 if facets is None else len(facets)
+        count = len(facets)
         more = self._may_switch, options, False, self._velocity_limits
         return Engine(robot, count, solver, *more)
 
@@ -165,8 +163,7 @@ class Engine:
 
     def described(self) -> Model:
         """A model of the robot that does not depend on the solver in use."""
-        facets = self.parts.model.facets
-        count = 0 if facets is None else len(facets)
+        count = len(self.parts.model.facets)
         return compile_model(self.robot, count, False, self._velocity_limits)
 
     @property

@@ -143,7 +143,7 @@ def limit_forces(model: Model, state: State, guesses: Guesses, interval: float) 
 def _add_friction(model: Model, record: np.void, c: np.void, out: Array) -> None:
     """Add dry friction along the coordinates of a joint, as impulses or forces."""
     facets, beta = model.facets, c["beta"]
-    slip = beta[:2] if facets is None else beta[: len(facets)] @ facets
+    slip = beta[: len(facets)] @ facets if len(facets) else beta[:2]
     if record["row"] >= 0:
         out[record["row"]] += record["scale"] * slip[0]
     else:
@@ -329,7 +329,7 @@ def contact_forces(robot: Mechanism, parts: Parts, interval: float) -> Array:
     contacts = parts.memory.guesses.contacts[ground]
     active = parts.memory.guesses.active[ground] != 0
     beta, facets = contacts["beta"], parts.model.facets
-    forces[:, :2] = beta[:, :2] if facets is None else beta[:, : len(facets)] @ facets
+    forces[:, :2] = beta[:, : len(facets)] @ facets if len(facets) else beta[:, :2]
     forces[:, 2] = contacts["gamma"]
     out[order] = np.where(active[:, None], forces / interval, 0.0)
     return out

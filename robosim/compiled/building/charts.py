@@ -15,11 +15,9 @@ from robosim.description.mechanism import Mechanism
 from robosim.validation import Array
 
 
-def place_charts(mechanism: Mechanism, joints: NDArray[np.void]) -> Charts | None:
-    """Charts of a mechanism, which its CHARTED_JOINT records find by their addresses."""
+def place_charts(mechanism: Mechanism, joints: NDArray[np.void]) -> Charts:
+    """Charts of a mechanism, which its JOINT records find by their addresses."""
     charts = [joint.own_chart for joint in mechanism.joints]
-    if all(chart is None for chart in charts):
-        return None
     found, ranges = chart_records(charts)
     joints["factors"], joints["numbers"] = found.factors.ctypes.data, found.numbers.ctypes.data
     joints["number_count"] = len(found.numbers)

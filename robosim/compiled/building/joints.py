@@ -14,7 +14,6 @@ from robosim.compiled.building.actuators import acted_on
 from robosim.compiled.kinds import BALL, CHART, DRIVEN, DRIVEN_CHART, FREE, GENERAL, HINGE
 from robosim.compiled.order import all_joints, n_lengths
 from robosim.compiled.records.joint import (
-    CHARTED_JOINT,
     COMPLIANCE,
     COORDINATE,
     COUPLING,
@@ -32,12 +31,11 @@ from robosim.validation import Array
 def joint_records(
     mechanism: Mechanism, velocity_limits: bool = False
 ) -> tuple[NDArray[np.void], NDArray[np.void], NDArray[np.void]]:
-    """JOINT (of mechanisms with charts CHARTED_JOINT), COORDINATE and PIECE records."""
+    """JOINT, COORDINATE and PIECE records."""
     nb = len(mechanism.bodies)
     index = {body.name: i for i, body in enumerate(mechanism.bodies)}
     elements = all_joints(mechanism)
-    has_charts = any(joint.own_chart is not None for joint in mechanism.joints)
-    joints = aligned(len(elements), CHARTED_JOINT if has_charts else JOINT)
+    joints = aligned(len(elements), JOINT)
     n_rates = mechanism.v_offsets[-1] + n_lengths(mechanism)
     coordinates = np.zeros(n_rates, dtype=COORDINATE)
     pieces: list[tuple[float, Array]] = []

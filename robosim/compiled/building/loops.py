@@ -89,14 +89,14 @@ def compile_loops(
     joints: NDArray[np.void],
     couplings: NDArray[np.void],
     velocity_limits: bool,
-) -> Loops | None:
-    """The loops of a mechanism from its JOINT and COUPLING records, None without any."""
-    loops = separate_loops(mechanism, velocity_limits) if _ties(mechanism) else None
-    if loops is None:
-        return None
-    nb, n_closing = len(mechanism.bodies), len(mechanism.loop_joints)
+    articulated: bool,
+) -> Loops:
+    """The loops of a mechanism from its JOINT and COUPLING records; none if it is no tree."""
+    ties = bool(_ties(mechanism)) and articulated
+    loops = (separate_loops(mechanism, velocity_limits) if ties else None) or []
+    nb, n_closing = len(mechanism.bodies), len(mechanism.loop_joints) if loops else 0
     over = np.full(nb, -1, dtype=np.int64)
-    ties: list[tuple[object, ...]] = []
+    records: list[tuple[object, ...]] = []
     coupled: list[tuple[int, tuple[int, int, float]]] = []
     above = [int(joint["parent"]) for joint in joints[:nb]] + [nb]
     rows = []
@@ -118,13 +118,13 @@ def compile_loops(
                 ):
                     first = int(joints[j]["n_T"] + joints[j]["n_R"])
                     coupled.append((int(j), (int(row) - first, begin, float(factor))))
-            ties.append((*ends, int(record["node"]), n, begin, count, compliance))
+            records.append((*ends, int(record["node"]), n, begin, count, compliance))
             begin += count
         rows.append(begin)
     coupled.sort(key=lambda one: one[0])
     tops = np.array([loop.top for loop in loops], dtype=np.int64)
     return Loops(
-        ties=np.array(ties, dtype=TIE),
+        ties=np.array(records, dtype=TIE),
         joint=np.arange(nb, nb + n_closing, dtype=np.int64),
         rows=np.array(rows, dtype=np.int64),
         top=tops,

@@ -44,12 +44,12 @@ def compile_model(
     graph = compile_graph(len(mechanism.bodies), joints, spans, couplings, driven, elements)
     bodies = body_records(mechanism, contacts)
     angles = 2 * np.pi * np.arange(n_facets) / n_facets
-    facets = np.column_stack((np.cos(angles), np.sin(angles))) if n_facets else None
+    facets = np.column_stack((np.cos(angles), np.sin(angles)))
     for array in (bodies, joints, coordinates, pieces, paths, spans, couplings, contacts, *graph):
         array.setflags(write=False)
     for extra in (collision.pairs, elements):
         extra.setflags(write=False)
-    loops = compile_loops(mechanism, joints, couplings, velocity_limits) if articulated else None
+    loops = compile_loops(mechanism, joints, couplings, velocity_limits, articulated)
     return Model(
         bodies,
         joints,
@@ -80,9 +80,9 @@ def solved_by(
     model: Model, mechanism: Mechanism, articulated: bool, velocity_limits: bool = False
 ) -> Model:
     """The model of a mechanism, for the solver of trees or the one with multipliers."""
-    loops = None
-    if articulated:
-        loops = compile_loops(mechanism, model.joints, model.couplings, velocity_limits)
+    loops = compile_loops(
+        mechanism, model.joints, model.couplings, velocity_limits, articulated
+    )
     return model._replace(tree=articulated, loops=loops)
 
 

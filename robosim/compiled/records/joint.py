@@ -15,49 +15,50 @@ from robosim.compiled.records.sizes import TRENDS
 # of a loop that is held twice are the least ones. Far below the tolerance, far above rounding.
 COMPLIANCE = 1e-12
 
-JOINT_FIELDS = [
-    # What every sweep over a tree reads, in one cache line:
-    ("kind", "i8"),  # of its elimination in a tree
-    ("parent", "i8"),  # nb for the world
-    ("first_child", "i8"),  # of the bodies that a tree's joints hold to its child, -1 for none
-    ("next_child", "i8"),  # body that is held to the same parent, -1 after the last
-    ("n_T", "i8"),  # rows of D_T and of D_R, in the joint frame
-    ("n_R", "i8"),
-    ("m_T", "i8"),  # rows of C_T and of C_R, in the joint frame
-    ("m_R", "i8"),
-    # And where it begins and ends:
-    ("p_a", "f8", (3,)),  # in parent axes from its centre of mass
-    ("p_b", "f8", (3,)),  # in child axes from its centre of mass
-    ("q_begin", "i8"),
-    ("v_begin", "i8"),
-    ("axis_a", "f8", (3,)),  # of a single rotation, in parent axes
-    ("child", "i8"),
-    ("node", "i8"),  # of the graph; -1 for a joint without constraints and laws
-    ("C_R", "f8", (3, 3)),
-    ("per_inertia", "f8"),  # one over the inertia of the child alone along the rotations
-    ("law", "i8"),  # 1 if its coordinates have springs, dampers, rotors or the like
-    ("limb", "i8"),  # 1 if a limb, of which each lane has another one, begins here
-    ("C_T", "f8", (3, 3)),
-    ("offset", "f8", (4,)),  # joint frame to parent axes
-    ("R_offset", "f8", (3, 3)),
-    ("D_T", "f8", (3, 3)),
-    ("D_R", "f8", (3, 3)),
-    ("distance", "i8"),  # 1 if its one coordinate is the distance of the two points
-    ("compliance_T", "f8"),  # of its constraints, where loops may make them redundant [1/kg]
-    ("compliance_R", "f8"),
-    ("scale_T", "f8"),  # of an impulse as a velocity, for the residual of laws [1/kg]
-    ("scale_R", "f8"),
-    ("child_joint", "i8"),  # block (row child body, column joint), and so on
-    ("joint_child", "i8"),
-    ("parent_joint", "i8"),
-    ("joint_parent", "i8"),
-    ("path_begin", "i8"),  # of a tendon: its path, and the bodies that it acts on
-    ("path_end", "i8"),
-    ("span_begin", "i8"),
-    ("span_end", "i8"),
-]
-JOINT = with_rows(JOINT_FIELDS)
-CHARTED_JOINT = with_rows([*JOINT_FIELDS, *CHARTED])
+JOINT = with_rows(
+    [
+        # What every sweep over a tree reads, in one cache line:
+        ("kind", "i8"),  # of its elimination in a tree
+        ("parent", "i8"),  # nb for the world
+        ("first_child", "i8"),  # of the bodies that a tree's joints hold to its child, -1 for none
+        ("next_child", "i8"),  # body that is held to the same parent, -1 after the last
+        ("n_T", "i8"),  # rows of D_T and of D_R, in the joint frame
+        ("n_R", "i8"),
+        ("m_T", "i8"),  # rows of C_T and of C_R, in the joint frame
+        ("m_R", "i8"),
+        # And where it begins and ends:
+        ("p_a", "f8", (3,)),  # in parent axes from its centre of mass
+        ("p_b", "f8", (3,)),  # in child axes from its centre of mass
+        ("q_begin", "i8"),
+        ("v_begin", "i8"),
+        ("axis_a", "f8", (3,)),  # of a single rotation, in parent axes
+        ("child", "i8"),
+        ("node", "i8"),  # of the graph; -1 for a joint without constraints and laws
+        ("C_R", "f8", (3, 3)),
+        ("per_inertia", "f8"),  # one over the inertia of the child alone along the rotations
+        ("law", "i8"),  # 1 if its coordinates have springs, dampers, rotors or the like
+        ("limb", "i8"),  # 1 if a limb, of which each lane has another one, begins here
+        ("C_T", "f8", (3, 3)),
+        ("offset", "f8", (4,)),  # joint frame to parent axes
+        ("R_offset", "f8", (3, 3)),
+        ("D_T", "f8", (3, 3)),
+        ("D_R", "f8", (3, 3)),
+        ("distance", "i8"),  # 1 if its one coordinate is the distance of the two points
+        ("compliance_T", "f8"),  # of its constraints, where loops may make them redundant [1/kg]
+        ("compliance_R", "f8"),
+        ("scale_T", "f8"),  # of an impulse as a velocity, for the residual of laws [1/kg]
+        ("scale_R", "f8"),
+        ("child_joint", "i8"),  # block (row child body, column joint), and so on
+        ("joint_child", "i8"),
+        ("parent_joint", "i8"),
+        ("joint_parent", "i8"),
+        ("path_begin", "i8"),  # of a tendon: its path, and the bodies that it acts on
+        ("path_end", "i8"),
+        ("span_begin", "i8"),
+        ("span_end", "i8"),
+        *CHARTED,
+    ]
+)
 
 COORDINATE = np.dtype(
     [

@@ -7,59 +7,50 @@ import numpy as np
 from robosim.compiled.arrays import with_rows
 from robosim.compiled.records.chart import CHART_FIELDS
 
-TREE_FIELDS = [
-    # World axes; 1 and 2 stand for the knots. In the order in which sweeps ask for them:
-    ("rho1", "f8", (3,)),  # from the joint point on the body to its centre of mass
-    ("a1", "f8", (3,)),  # axis of a hinge
-    ("inverse", "f8"),  # of S, of a hinge
-    ("posed", "i8"),  # whether pose2 is that of the unknowns
-    ("r1", "f8", (3,)),  # from the joint point on the parent's parent side to this one
-    ("base", "f8", (3,)),  # from the parent's centre of mass to where the child is held
-    ("s", "f8", (6,)),  # rates of the coordinates while the parent stands still
-    # Rates of the coordinates in the direction that was found, of a BALL that of its turn.
-    ("d", "f8", (6,)),
-    ("passed", "f8", (6,)),  # what the joint passes on of f, about the parent's reference
-    ("f", "f8", (6,)),  # wrench about the reference
-    ("u", "f8", (6,)),  # the same along the coordinates
-    ("x", "f8", (6,)),  # motion of the reference
-    # Unknown: turn against the parent, (cosine, sine) of half an angle, or P of a BALL.
-    ("Q", "f8", (4,)),
-    ("Q_old", "f8", (4,)),
-    ("r2", "f8", (3,)),
-    ("a2", "f8", (3,)),
-    ("rho2", "f8", (3,)),
-    ("held", "f8", (3,)),  # from where the child is held to its joint point: rounding
-    ("slide", "f8", (3,)),  # unknown: rates of the free translations
-    ("slide_old", "f8", (3,)),
-    ("d_old", "f8", (6,)),
-    ("y", "f8", (3,)),
-    # Rows: twists of the reference by unit rates of the coordinates, of no hinge and no ball.
-    ("Z1", "f8", (6, 6)),
-    ("Z2", "f8", (6, 6)),
-]
-TREE_ROWS = {
-    "D": 6,  # answer of the body and all beyond it to a motion of the reference
-    # Of the joint's elimination (articulated.py), about the reference of the parent:
-    "U": 6,  # rows: what it takes of a wrench
-    "W": 6,  # rows: rates of the coordinates by the parent's motion
-    "S": 6,
-}
-TREE_WORK = with_rows(TREE_FIELDS, **TREE_ROWS)
-
-# The same in mechanisms that have charts.
-CHARTED_TREE_WORK = with_rows(
+TREE_WORK = with_rows(
     [
-        *(field for field in TREE_FIELDS if field[0] not in ("slide", "slide_old")),
-        ("slide", "f8", (6,)),  # unknown: rates of the coordinates of a chart
+        # World axes; 1 and 2 stand for the knots. In the order in which sweeps ask for them:
+        ("rho1", "f8", (3,)),  # from the joint point on the body to its centre of mass
+        ("a1", "f8", (3,)),  # axis of a hinge
+        ("inverse", "f8"),  # of S, of a hinge
+        ("posed", "i8"),  # whether pose2 is that of the unknowns
+        ("r1", "f8", (3,)),  # from the joint point on the parent's parent side to this one
+        ("base", "f8", (3,)),  # from the parent's centre of mass to where the child is held
+        ("s", "f8", (6,)),  # rates of the coordinates while the parent stands still
+        # Rates of the coordinates in the direction that was found, of a BALL that of its turn.
+        ("d", "f8", (6,)),
+        ("passed", "f8", (6,)),  # what the joint passes on of f, about the parent's reference
+        ("f", "f8", (6,)),  # wrench about the reference
+        ("u", "f8", (6,)),  # the same along the coordinates
+        ("x", "f8", (6,)),  # motion of the reference
+        # Unknown: turn against the parent, (cosine, sine) of half an angle, or P of a BALL.
+        ("Q", "f8", (4,)),
+        ("Q_old", "f8", (4,)),
+        ("r2", "f8", (3,)),
+        ("a2", "f8", (3,)),
+        ("rho2", "f8", (3,)),
+        ("held", "f8", (3,)),  # from where the child is held to its joint point: rounding
+        # Unknown: rates of the free translations, or of the coordinates of a chart.
+        ("slide", "f8", (6,)),
         ("slide_old", "f8", (6,)),
-        ("q1", "f8", (6,)),  # of a chart: its coordinates at the knots
+        ("d_old", "f8", (6,)),
+        ("y", "f8", (3,)),
+        # Rows: twists of the reference by unit rates of the coordinates, of no hinge and no ball.
+        ("Z1", "f8", (6, 6)),
+        ("Z2", "f8", (6, 6)),
+        # Of a chart:
+        ("q1", "f8", (6,)),  # its coordinates at the knots
         ("q2", "f8", (6,)),
-        ("o1", "f8", (3,)),  # of a chart: c_o at the first knot
+        ("o1", "f8", (3,)),  # c_o at the first knot
         ("frame", "f8", (4,)),  # joint frame on the parent's side to world, at the first knot
         ("back", "f8", (4,)),  # world to child, there
         *CHART_FIELDS,
     ],
-    **TREE_ROWS,
+    D=6,  # answer of the body and all beyond it to a motion of the reference
+    # Of the joint's elimination (articulated.py), about the reference of the parent:
+    U=6,  # rows: what it takes of a wrench
+    W=6,  # rows: rates of the coordinates by the parent's motion
+    S=6,
 )
 
 ARM_WORK = with_rows(  # of a joint that is part of a loop

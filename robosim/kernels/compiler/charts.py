@@ -1,10 +1,7 @@
-"""Whether joints have charts, which is part of the type of their records.
-
-So what charts need is compiled for mechanisms that have some, and for no others.
-"""
+"""The charts of a mechanism, which its joints' records lead to."""
 
 from llvmlite import ir
-from numba import typeof, types
+from numba import typeof
 from numba.extending import intrinsic
 
 from robosim.compiled.building.charts import chart_records
@@ -13,21 +10,8 @@ CHARTS = typeof(chart_records([])[0])
 
 
 @intrinsic
-def has_charts(typing_context, record):
-    """Whether a joint's record, or what a tree keeps of it, has room for a chart: a constant."""
-    known = "factors" in record.fields or "q1" in record.fields
-
-    def generate(context, builder, signature, arguments):
-        return context.get_constant(types.boolean, known)
-
-    return types.boolean(record), generate
-
-
-@intrinsic
 def charts_of(typing_context, joint):
-    """The `Charts` of the mechanism that a joint's record belongs to; None if it has none."""
-    if "factors" not in joint.fields:
-        return types.none(joint), lambda context, *_: context.get_dummy_value()
+    """The `Charts` of the mechanism that a joint's record belongs to."""
 
     def generate(context, builder, signature, arguments):
         word = ir.IntType(64)

@@ -10,9 +10,6 @@ and friction that of `cone_second_order`, or of `cone_linearized` where the mode
 limit of a coordinate has no friction; dry friction of a coordinate has no normal, but a gamma that
 is given and stays.
 
-Which cone it is, is known when the kernels are compiled, so that only one of them has to be:
-`facets` is None for the exact one.
-
 Eliminated in closed form it leaves ``dF = F + A du`` for its impulse: no matrix larger than 3x3
 (derivation.md, Sect. 5).
 """
@@ -33,9 +30,7 @@ CLOSE = 0.99  # part of the way to the surface of the cones that a step may go
 @kernel
 def friction_size(facets):
     """Number of impulses that friction is made of."""
-    if facets is None:
-        return 2
-    return facets.shape[0]
+    return facets.shape[0] if facets.shape[0] > 0 else 2
 
 
 @kernel
@@ -53,7 +48,7 @@ def contact_center(contact, c, w, facets, kappa, speed):
     aim = w.weight * kappa
     if contact.mu == 0.0:
         return
-    if facets is None:
+    if facets.shape[0] == 0:
         second_order.center(contact.mu, c, aim, w.u[0], w.u[1])
     else:
         linearized.center(contact.mu, c, facets, aim)
@@ -119,7 +114,7 @@ def contact_guess(contact, c, w, facets, trend, regular, aim):
 def contact_impulse(beta, gamma, facets, out):
     """out (3,) = impulse in contact axes: friction from `beta`, gamma along the normal."""
     out[0], out[1], out[2] = beta[0], beta[1], gamma
-    if facets is not None:
+    if facets.shape[0] > 0:
         linearized.friction(beta, facets, out)
 
 
@@ -138,7 +133,7 @@ def contact_stiffness(contact, c, facets, w):
         A[2, 2] = -c.gamma / c.s
     if contact.mu == 0.0:
         return
-    if facets is None:
+    if facets.shape[0] == 0:
         second_order.stiffness(contact.mu, c, w)
     else:
         linearized.stiffness(contact.mu, c, facets, A)
@@ -150,7 +145,7 @@ def contact_violation(contact, c, facets, u, mass):
     worst = abs(u[2] - c.s) if contact.kind != DRY else 0.0
     if contact.mu == 0.0:
         return worst
-    if facets is None:
+    if facets.shape[0] == 0:
         return max(worst, second_order.violation(c, u))
     return max(worst, linearized.violation(contact.mu, c, facets, u, mass))
 
@@ -166,7 +161,7 @@ def contact_force(contact, c, facets, kappa, w):
         w.d_s = w.u[2] - c.s
         w.d_gamma = (kappa - w.second_s) / c.s - c.gamma + w.A[2, 2] * w.d_s
     if contact.mu > 0.0:
-        if facets is None:
+        if facets.shape[0] == 0:
             second_order.direction(contact.mu, c, w)
         else:
             linearized.direction(contact.mu, c, facets, w)
@@ -183,7 +178,7 @@ def contact_answer(contact, c, facets, du, w):
         w.d_gamma += d_gamma
     if contact.mu == 0.0:
         return
-    if facets is None:
+    if facets.shape[0] == 0:
         second_order.answer(contact.mu, du, d_gamma, w)
         w.slides = second_order.slides_on(contact.mu, c, w)
     else:
@@ -197,7 +192,7 @@ def contact_second_order(facets, on, w):
     The second-order cone does without: its products are not those of Newton's method.
     """
     w.second_s = on * w.d_s * w.d_gamma
-    if facets is not None:
+    if facets.shape[0] > 0:
         linearized.second_order(facets, on, w)
 
 
@@ -216,7 +211,7 @@ def longest_straight_step(contact, c, w, facets, fraction, longest):
     longest = min(longest, fraction * step_to_zero(c.gamma, w.d_gamma))
     if contact.mu == 0.0:
         return longest
-    if facets is None:
+    if facets.shape[0] == 0:
         return min(longest, fraction * second_order.longest_step(contact.mu, c, w))
     return min(longest, fraction * linearized.longest_step(c, w, facets))
 
@@ -227,7 +222,7 @@ def contact_products(contact, c, w, facets, length):
     product = (c.s + length * w.d_s) * (c.gamma + length * w.d_gamma)
     if contact.mu == 0.0:
         return product, product, product, 1
-    if facets is None:
+    if facets.shape[0] == 0:
         total, largest, smallest = second_order.products(contact.mu, c, w, length)
         pairs = 3
     else:
@@ -261,7 +256,7 @@ def contact_follow(contact, c, w, facets):
     """After a step: put a contact where no straight step gets it."""
     if w.jumps != 0.0 and w.straight == 0.0:
         contact_land(contact, c, w, facets)
-    elif facets is None and contact.mu > 0.0:
+    elif facets.shape[0] == 0 and contact.mu > 0.0:
         second_order.follow(contact.mu, c, w)
 
 
@@ -278,7 +273,7 @@ def contact_land(contact, c, w, facets):
         c.gamma = impulse / r
     if contact.mu == 0.0:
         return
-    if facets is None:
+    if facets.shape[0] == 0:
         second_order.land(contact.mu, c, r, aim)
     else:
         linearized.land(c, facets, r, aim)

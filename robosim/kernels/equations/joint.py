@@ -15,7 +15,7 @@ a whole row.
 from math import atan2, cos, floor, pi, sin, sqrt
 
 from robosim.compiled.kinds import BALL, CHART, DRIVEN, DRIVEN_CHART
-from robosim.kernels.compiler.charts import charts_of, has_charts
+from robosim.kernels.compiler.charts import charts_of
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import pick
 from robosim.kernels.equations.algebra import (
@@ -71,14 +71,14 @@ def relative_position(joint, a, b, t):
 
 @kernel
 def is_chart(joint):
-    """Whether a joint is a chart: False, as a constant, in mechanisms without any."""
-    return has_charts(joint) and joint.kind >= CHART
+    """Whether a joint is a chart."""
+    return joint.kind >= CHART
 
 
 @kernel
 def is_driven(joint):
     """Whether a joint follows a function of time."""
-    return joint.kind == DRIVEN or (has_charts(joint) and joint.kind == DRIVEN_CHART)
+    return joint.kind == DRIVEN or joint.kind == DRIVEN_CHART
 
 
 @kernel

@@ -181,7 +181,7 @@ def guess_contacts(scheme, model, state, memory, work, dt, kappa):
     They stay as the last interval has left them if that is not to be foretold, and with facets.
     """
     facets, trend = model.facets, memory.guesses.contact_trend
-    foretold = scheme.foretells_contacts() and facets is None
+    foretold = scheme.foretells_contacts() and facets.shape[0] == 0
     if not (foretold and somewhere(trend[0] > 0.0)):
         return
     regular = pick(state.last_dt[0] == dt, 1.0, 0.0)

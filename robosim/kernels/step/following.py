@@ -45,7 +45,7 @@ def keep_momenta(state, saved):
 @kernel
 def note_momenta(motors, on, begin, count):
     """Derivatives of the momenta along the coordinates, by the velocities among some directions."""
-    if motors is not None:
+    if motors.shape[0] > 0:
         model, saved, rhs, pushed = on.model, on.work.saved, on.work.rhs, on.pushed
         for i in range(model.bodies.shape[0]):
             assign(saved.bodies[i].p, rhs[i].w)
@@ -79,7 +79,7 @@ def along_coordinates(joints, tree, wrenches, out):
 @kernel
 def follow_torques(scheme, motors, on):
     """Leave the answers to torques in on.slopes; False where those to velocities do not tell."""
-    if motors is None:
+    if motors.shape[0] == 0:
         return False
     model, state, system, work = on.model, on.state, on.memory.system, on.work
     dt, nq, nv = on.options.dt, on.nq, on.nv

@@ -33,7 +33,7 @@ def learn_contacts(scheme, model, memory, work, regular, misses, info):
     guesses, first = memory.guesses, model.contacts.shape[0]
     assign(work.entered, guesses.active)
     assign(work.ids, guesses.ids)
-    foretold = scheme.foretells_contacts() and model.facets is None
+    foretold = scheme.foretells_contacts() and model.facets.shape[0] == 0
     fill(0.0, misses)
     for n in range(1, work.active[0] + 1):
         k = work.active[n]

@@ -129,7 +129,7 @@ def tell_contacts(model, guesses, system, work, told):
 @kernel
 def size(facets, beta):
     """How large an impulse of friction is."""
-    if facets is None:
+    if facets.shape[0] == 0:
         return sqrt(beta[0] * beta[0] + beta[1] * beta[1])
     x, y = 0.0, 0.0
     for n in range(facets.shape[0]):

@@ -234,18 +234,18 @@ def factor_tree(joints, loops, directions, rows, tree, border, arms, held):
 
     With `held` both ends of the system are at the second knot.
     """
-    nb = tree.shape[0] - 1
-    if loops is not None:
+    nb, tied = tree.shape[0] - 1, loops.ties.shape[0] > 0
+    if tied:
         begin_loops(joints, loops, directions, rows, border, arms, tree, held)
     for b in range(nb - 1, -1, -1):
         joint, w = joints[b], tree[b]
-        if loops is not None and factor_loops(b, loops, border, w.D) != 0:
+        if tied and factor_loops(b, loops, border, w.D) != 0:
             return 1 + b
         if factor_joint(b, joints, rows, tree, held) != 0:
             return 1 + b
-        if loops is not None:
+        if tied:
             pass_joint(b, joint, loops, w, arms, border, held)
-    if loops is not None and factor_loops(nb, loops, border, tree[nb].D) != 0:
+    if tied and factor_loops(nb, loops, border, tree[nb].D) != 0:
         return 1 + nb
     return 0
 

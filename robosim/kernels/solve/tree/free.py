@@ -50,7 +50,8 @@ def solve_free(model, loops, state, system, loads, work, options, dt, info):
     The factors are those of the guess for as long as each iteration leaves less than a tenth. The
     residual is measured in their metric, as the velocity of the step that is left.
     """
-    mass, laws, fresh, before = 0.0, loops is not None, True, inf
+    tied = loops.ties.shape[0] > 0
+    mass, laws, fresh, before = 0.0, tied, True, inf
     for b in range(model.bodies.shape[0]):
         joint = model.joints[b]
         mass += model.bodies[b].share * model.bodies[b].mass
@@ -58,7 +59,7 @@ def solve_free(model, loops, state, system, loads, work, options, dt, info):
         laws = laws or work.joints[b].rows > joint.n_T + joint.n_R
     mass = over_limbs(mass)
     # A loop makes an iteration cost more, and gains less by one.
-    enough = options.tolerance * (EXACT if loops is None else 1.0)
+    enough = options.tolerance * (1.0 if tied else EXACT)
     # The tolerance would spoil order four: its parts are solved down to what rounding leaves.
     wanted = enough * (POLISHED if info.order == 4 else 1.0)
     system.valid[FACTORED] = 0
@@ -138,7 +139,7 @@ def follow_joints(model, loops, state, system, loads, work, dt):
     left = 0.0
     for b in range(model.bodies.shape[0]):
         system.tree[b].posed = 0
-    if loops is not None:
+    if loops.ties.shape[0] > 0:
         clear_rows(work.impulse)
         left = loop_equations(model, loops, system, work, dt)
     tree_laws(model, state, system, loads, work, dt)
@@ -169,8 +170,8 @@ def sweep_up(
 
     That is twice an energy. With `fresh` joints are eliminated on the way, from the blocks tree.D.
     """
-    size, nb = 0.0, bodies.shape[0]
-    if loops is not None:
+    size, nb, tied = 0.0, bodies.shape[0], loops.ties.shape[0] > 0
+    if tied:
         if fresh:
             begin_loops(joints, loops, directions, rows, border, arms, tree, False)
         load_loops(loops, border, residual)
@@ -182,18 +183,18 @@ def sweep_up(
     for b in range(nb - 1, -1, -1):
         if not resists:
             left_momentum(b, bodies, inertias, motions, known, residual, t, dt)
-        if loops is not None:
+        if tied:
             for k in range(6):
                 residual[b].w[k] += impulses[b].w[k]
             if fresh and factor_loops(b, loops, border, tree[b].D) != 0:
                 return inf
         if fresh and factor_joint(b, joints, rows, tree, False) != 0:
             return inf
-        if loops is not None and fresh:
+        if tied and fresh:
             pass_joint(b, joints[b], loops, tree[b], arms, border, False)
         along = answer_wrench(b, joints, loops, rows, tree, border, arms, residual, False)
         size += bodies[b].share * along
-    if loops is not None:
+    if tied:
         if fresh and factor_loops(nb, loops, border, tree[nb].D) != 0:
             return inf
         answer_loops(nb, loops, border, tree[nb].f)
@@ -207,15 +208,15 @@ def sweep_down(joints, loops, motions, rows, couplings, tree, border, arms, x, t
     One body after the other is done in three stages, so that each finds what it waits for: what the
     joint of one does, the step of the one before it, and where this puts the one before that.
     """
-    nb = tree.shape[0] - 1
-    if loops is not None:
+    nb, tied = tree.shape[0] - 1, loops.ties.shape[0] > 0
+    if tied:
         end_loops(nb, loops, border, tree[nb].x)
     for n in range(nb + 2):
         if n < nb:
-            if loops is not None:
+            if tied:
                 add_rates(n, joints[n].m_T + joints[n].m_R, loops, arms, border, tree[n].s)
             pass_motion(n, joints, tree, False)
-            if loops is not None:
+            if tied:
                 end_loops(n, loops, border, tree[n].x)
             remember_joint(n, tree)
             assign(motions[n].P, motions[n].P_old)
@@ -223,7 +224,7 @@ def sweep_down(joints, loops, motions, rows, couplings, tree, border, arms, x, t
             step_joint(n - 1, joints, motions, tree, t, dt, 1.0)
         if n > 1:
             move_body(n - 2, joints, motions, tree, dt)
-    if loops is not None:
+    if tied:
         keep_multipliers(loops, border, x)
         for n in range(loops.ties.shape[0]):
             tie = loops.ties[n]

@@ -38,7 +38,7 @@ def tree_laws(model, state, system, loads, work, dt):
 def loop_equations(model, loops, system, work, dt):
     """Rows of joints that close loops of a tree into work.residual; what is left of them [m/s]."""
     worst, nb = 0.0, model.bodies.shape[0]
-    if loops is not None:
+    if loops.ties.shape[0] > 0:
         for n in range(loops.joint.shape[0]):
             j = loops.joint[n]
             joint, way, w = model.joints[j], system.directions[j], work.joints[j]
@@ -59,7 +59,7 @@ def coupling_equations(model, loops, work, dt):
     Returns what is left of them [m/s]. A driven joint takes what a coupling does to it.
     """
     worst = 0.0
-    if loops is not None:
+    if loops.ties.shape[0] > 0:
         for n in range(model.couplings.shape[0]):
             coupling, w = model.couplings[n], work.couplings[n]
             w.g = -coupling.offset
@@ -78,7 +78,7 @@ def coupling_equations(model, loops, work, dt):
 @kernel
 def find_loop_rows(model, loops, work):
     """Directions at the second knot of the joints that close loops of a tree."""
-    if loops is not None:
+    if loops.ties.shape[0] > 0:
         for n in range(loops.joint.shape[0]):
             rows_ahead(model, work, loops.joint[n])
 
@@ -357,7 +357,7 @@ def tree_residual(model, system, work, dt, info):
 @kernel
 def add_loop_momenta(model, loops, system, work, out):
     """out += what the direction's multipliers of loops do to bodies, and along coordinates."""
-    if loops is not None:
+    if loops.ties.shape[0] > 0:
         for n in range(loops.joint.shape[0]):
             add_joint_momenta(model, system, work, loops.joint[n], out)
         for n in range(model.couplings.shape[0]):

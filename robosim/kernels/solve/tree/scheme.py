@@ -371,7 +371,7 @@ def read_rates(model, state, system, work):
 @kernel
 def read_loop_rates(model, loops, state, work):
     """Rates at the second knot of the joints that close loops."""
-    if loops is not None:
+    if loops.ties.shape[0] > 0:
         t = work.scratch[0]
         for n in range(loops.joint.shape[0]):
             joint = model.joints[loops.joint[n]]
@@ -408,7 +408,7 @@ def read_tree(model, state, system, work, dt):
 @kernel
 def read_loops(model, loops, state, work, dt):
     """Coordinates at the second knot of the joints that close loops, and their rates before it."""
-    if loops is not None:
+    if loops.ties.shape[0] > 0:
         t = work.scratch[0]
         for n in range(loops.joint.shape[0]):
             j = loops.joint[n]
