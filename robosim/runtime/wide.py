@@ -165,9 +165,7 @@ class Rows(NamedTuple):
         own = {"bodies": bodies, "joints": bodies, "couplings": none, "q": self.q, "v": self.v}
         own |= dict.fromkeys(("contacts", "active", "ids"), self.contacts) | {"features": none}
         # What is the same for all rows, such as trends, has no choice of them.
-        # Pads of bearings are in no state that has lanes.
-        of_states = [name for name in State._fields if name != "pressed"]
-        state, guesses = (map(own.get, names) for names in (of_states, Guesses._fields))
+        state, guesses = (map(own.get, names) for names in (State._fields, Guesses._fields))
         return (bodies, *state, *guesses), (self.v,), (self.v,), (self.told_q, self.told_v)
 
 

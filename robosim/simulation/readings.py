@@ -217,7 +217,6 @@ def tree_reaction(joint: Any, state: State, system: System) -> Array:
 
     The impulse is that of the previous interval, in the joint's directions at its end.
     """
-    assert system.tree is not None
     body = int(joint["child"])
     impulse: Array = np.array(state.joints["impulse"][body])
     w, rows = system.tree[body], int(joint["m_T"] + joint["m_R"])

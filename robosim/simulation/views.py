@@ -82,7 +82,7 @@ def last_step(parts: Parts) -> LastStep:
         view_of(guesses.active),
         view_of(guesses.contacts),
         view_of(system.directions),
-        None if system.tree is None else view_of(system.tree),
+        view_of(system.tree) if len(system.tree) else None,
         view_of(system.blocks),
         bool(system.valid[FACTORED]),
     )

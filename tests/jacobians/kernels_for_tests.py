@@ -32,7 +32,7 @@ from robosim.kernels.equations.actuator_law import actuator_law
 from robosim.kernels.equations.algebra import fill
 from robosim.kernels.equations.body import angular_momentum, angular_momentum_tangent
 from robosim.kernels.equations.coordinates import read_ahead
-from robosim.kernels.equations.drag import drag_tangent, find_drags, subtract_drag
+from robosim.kernels.equations.drag import drag_tangent, find_drags, subtract_drags
 from robosim.kernels.equations.joint import (
     joint_jacobian,
     joint_motion_map,
@@ -103,10 +103,10 @@ def actuator_at(actuators, n, control, q, u):
 
 @entry
 def drag_at(drag, poses, motions, dt, C, tangent, out):
-    """What drag takes from body 0 at a knot, (6,), and the tangent of that (6, 6)."""
+    """What drag takes from body 0 at a knot, out (1,) ROW, and the tangent of that (6, 6)."""
     find_drags(drag, poses, dt, C)
-    fill(0.0, out)
-    subtract_drag(C, 0, motions[0], dt, out)
+    fill(0.0, out[0].w)
+    subtract_drags(C, motions, dt, out)
     drag_tangent(C[0].C, motions[0].P, tangent)
 
 
@@ -242,7 +242,7 @@ def entries(scheme):
 def entry_of(parts, number):
     """One of the entries for the scheme that these parts of a simulation are made for."""
     memory = parts[2]
-    return entries(graph if memory.system.tree is None else tree)[number]
+    return entries(tree if len(memory.system.tree) else graph)[number]
 
 
 def start_newton(*parts):

@@ -41,7 +41,7 @@ def directed(case: OneContact) -> None:
 def variables(case: OneContact, length: float = 0.0) -> dict[str, np.ndarray]:
     """All variables after a step of some length."""
     c, w = case.work.contacts[0], case.system.contacts[0]
-    n = len(case.model.facets) if case.model.facets is not None else 2
+    n = len(case.model.facets) or 2
     names = ("s", "gamma", "c", "psi", "beta", "eta")
     found = {name: c[name] + length * w[f"d_{name}"] for name in names}
     return {name: value[:n] if np.ndim(value) else value for name, value in found.items()}
@@ -50,21 +50,21 @@ def variables(case: OneContact, length: float = 0.0) -> dict[str, np.ndarray]:
 def pairs(case: OneContact, length: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
     """x and y of the exact cone; with facets the factors of all products of friction."""
     v = variables(case, length)
-    if case.model.facets is None:
+    if not len(case.model.facets):
         return np.append(case.mu * v["gamma"], v["beta"]), np.append(v["psi"], v["eta"])
     return np.append(v["c"], v["beta"]), np.append(v["psi"], v["eta"])
 
 
 def product(case: OneContact, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """x o y of the exact cone, or one by one."""
-    if case.model.facets is None:
+    if not len(case.model.facets):
         return np.append(x @ y, x[0] * y[1:] + y[0] * x[1:])
     return x * y
 
 
 def aimed(case: OneContact, aim: float) -> np.ndarray:
     """What the product is on the central path."""
-    if case.model.facets is None:
+    if not len(case.model.facets):
         return np.array([aim, 0.0, 0.0])
     return np.full(1 + len(case.model.facets), aim)
 
@@ -128,7 +128,7 @@ def test_a_contact_lands_on_its_path(seed, facets, aim):
 def is_inside(case: OneContact, length: float) -> bool:
     v = variables(case, length)
     x, y = pairs(case, length)
-    if case.model.facets is not None:
+    if len(case.model.facets):
         return bool(min(v["s"], v["gamma"], *x, *y) > 0)
     slacks = x[0] - np.hypot(*x[1:]), y[0] - np.hypot(*y[1:])
     return bool(min(v["s"], v["gamma"], *slacks) > 0)

@@ -69,7 +69,7 @@ class OneContact:
         for name in ("u", "second_s", "second_c", "second"):
             w[name] = self.rng.normal(size=np.shape(w[name]))
         w["weight"] = self.rng.uniform(0.5, 2.0)
-        if self.model.facets is None:
+        if not len(self.model.facets):
             # Friction and slip anywhere inside the circles that mu gamma and psi allow.
             for name, size in (("beta", self.mu * c["gamma"]), ("eta", c["psi"])):
                 angle = self.rng.uniform(0, 2 * np.pi)
@@ -122,7 +122,7 @@ def test_a_rolling_sphere_does_not_slip():
 
 def dense_directions(case: OneContact, kappa: float, du: np.ndarray) -> dict[str, np.ndarray]:
     """Solve the linearised equations of one contact for a given motion, all at once."""
-    return (dense_cone if case.model.facets is None else dense_facets)(case, kappa, du)
+    return (dense_cone if not len(case.model.facets) else dense_facets)(case, kappa, du)
 
 
 def dense_facets(case: OneContact, kappa: float, du: np.ndarray) -> dict[str, np.ndarray]:

@@ -38,7 +38,7 @@ def graph_blocks(sim: Simulation) -> dict[tuple[int, int], int]:
                 joint["parent_joint"],
                 joint["joint_parent"],
             )
-    for element in model.elements if model.elements is not None else ():
+    for element in model.elements:
         for (a, b), block in np.ndenumerate(element["block"]):
             if block >= 0:
                 blocks[int(element["body"][a]), int(element["body"][b])] = int(block)
