@@ -59,6 +59,8 @@ def cache_folder() -> Path | None:
 
 
 FOLDER = cache_folder()
+# What single kernels are lowered to is kept beside it, by the sources that each makes use of.
+LOWERED = None if FOLDER is None else FOLDER.parent / "lowered"
 READY = PACKAGE / "kernels" / "ready"
 # Levels of processors that kernels are compiled ahead for, by their LLVM names, best first: the
 # machine, and what else a processor needs.

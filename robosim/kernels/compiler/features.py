@@ -6,11 +6,12 @@ has before they call one, as there is no address where it has nothing. It return
 `robosim.runtime.features` has those compiled that a model needs.
 
 What lanes and duals are of has to be known without the caller: numbers of a feature's arguments are
-declared as `LENGTH`s of intervals, as `NUMBER`s that may have lanes, or as `WHOLE` ones.
+declared as `NUMBER`s, which have them, or as `WHOLE` ones.
 """
 
 import inspect
 
+from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.imputils import lower_builtin
 from numba.core.typing.templates import make_concrete_template
@@ -18,7 +19,8 @@ from numba.core.typing.templates import make_concrete_template
 from robosim.kernels.compiler.dense import DATA, WORD, dense
 from robosim.kernels.compiler.jit import part
 
-LENGTH, NUMBER, WHOLE = "length", "number", "whole"
+NUMBER, WHOLE = "number", "whole"
+MISSING = 78  # status that kernels end with where a feature has not been compiled
 ALL = {}  # place in Model.calls -> Feature
 
 
@@ -35,12 +37,11 @@ class Feature:
 
     def kinds(self, known, number):
         """Types of the arguments: `known` by name, or those of numbers, which are `number`s."""
-        found = {LENGTH: number, NUMBER: number, WHOLE: types.int64}
+        found = {NUMBER: number, WHOLE: types.int64}
         return tuple(
             found[self._numbers[name]] if name in self._numbers else known[name]
             for name in self.names
         )
-
 
     def _template(self, args, kws):
         """How numba finds the types of a call."""
@@ -57,6 +58,8 @@ class Feature:
         at = self.names.index("model")
         calls = builder.extract_value(args[at], (signature.args[at].fields.index("calls"), DATA))
         address = builder.load(builder.gep(calls, [WORD(self.place)]))
+        with cgutils.if_unlikely(builder, builder.icmp_signed("==", address, WORD(0))):
+            context.call_conv._return_errcode_raw(builder, ir.Constant(ir.IntType(32), MISSING))
         kind = context.call_conv.get_function_type(types.int64, signature.args)
         function = builder.inttoptr(address, kind.as_pointer())
         word, exception = (one.pointee for one in kind.args[:2])

@@ -40,6 +40,7 @@ from numba.core.serialize import dumps
 
 from robosim.kernels.compiler import cache
 from robosim.kernels.compiler.dense import Dense, dense
+from robosim.kernels.compiler.lowered import Lowered
 from robosim.kernels.compiler.lowering import KernelLowering, digest_of_types
 
 # What a file in the cache raises that is cut off, or names what other sources have.
@@ -184,7 +185,10 @@ def compiler(kind, cached=False, **options):
     def decorate(function):
         dispatcher = njit(**OPTIONS, pipeline_class=kind, **options)(function)
         dispatcher.get_call_template = partial(resolve, dispatcher.get_call_template)
-        if cached and cache.FOLDER is not None:
+        of_ours = function.__module__.startswith("robosim.kernels.")
+        if issubclass(kind, BridgeCompiler) and of_ours and cache.LOWERED is not None:
+            dispatcher._cache = Lowered(function, KernelLibrary, cache.LOWERED)
+        elif cached and cache.FOLDER is not None:
             dispatcher._cache = KernelCache(function)
         elif cached and cache.AHEAD is not None:
             dispatcher._cache = AheadCache(function)

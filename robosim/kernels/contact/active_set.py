@@ -17,7 +17,7 @@ from robosim.compiled.kinds import (
 from robosim.compiled.memory import FACTORED
 from robosim.kernels.compiler.addresses import copy_record
 from robosim.kernels.compiler.duals import are_duals
-from robosim.kernels.compiler.features import LENGTH, NUMBER, WHOLE, feature
+from robosim.kernels.compiler.features import NUMBER, WHOLE, feature
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import everywhere, pick, somewhere
 from robosim.kernels.contact.kinematics import (
@@ -131,7 +131,7 @@ def choose_contacts(scheme, model, state, memory, work, options, dt, kappa):
     return choose_features(model, state, memory, work, options, dt, kappa, fall)
 
 
-@feature(CHOOSE_FEATURES, dt=LENGTH, kappa=NUMBER, fall=NUMBER)
+@feature(CHOOSE_FEATURES, dt=NUMBER, kappa=NUMBER, fall=NUMBER)
 def choose_features(model, state, memory, work, options, dt, kappa, fall):
     """Find where shapes may touch within dt and list it; returns a status.
 
@@ -304,7 +304,7 @@ def admit_reached(scheme, model, state, memory, work, options, dt, kappa):
                 admit_limit(scheme, model, state, system, work, k, kappa, dt, speed)
 
 
-@feature(ADMIT_FEATURES, dt=LENGTH, kappa=NUMBER, substeps=WHOLE)
+@feature(ADMIT_FEATURES, dt=NUMBER, kappa=NUMBER, substeps=WHOLE)
 def admit_features(model, state, memory, work, options, dt, kappa, substeps):
     """Admit features of shapes that have entered each other; a status as in `choose_features`.
 

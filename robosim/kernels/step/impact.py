@@ -18,7 +18,7 @@ is scaled down until it does not.
 from math import sqrt
 
 from robosim.compiled.kinds import BOUNCE, STRIKES
-from robosim.kernels.compiler.features import LENGTH, feature
+from robosim.kernels.compiler.features import NUMBER, feature
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import pick, somewhere
 from robosim.kernels.contact.answers import add_product, add_transposed
@@ -43,7 +43,7 @@ def may_be_hit(contact):
     return not (on_joint(contact) or is_companion(contact))
 
 
-@feature(STRIKES, dt=LENGTH)
+@feature(STRIKES, dt=NUMBER)
 def strikes(model, state, memory, work, options, dt):
     """1 if a contact with restitution has been hit in the interval that has been solved, else 0.
 
