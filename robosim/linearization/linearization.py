@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from robosim.compiled.model import Model
 from robosim.control.controllers import PD
 from robosim.errors import ControllerError, ConvergenceError, ModelError, OptionError
-from robosim.kernels.compiler import PLAIN
+from robosim.kernels.compiler.duals import DIRECTIONS
 from robosim.kernels.solve.status import CONVERGED
 from robosim.linearization.linearized import ByModel, Given, Solved, Step, contact_modes
 from robosim.linearization.linearizer import (
@@ -32,15 +32,11 @@ from robosim.linearization.linearizer import (
     stacked,
 )
 from robosim.linearization.parameters import slopes_of, with_present
+from robosim.runtime.duals import DualStep, assign_numbers
+from robosim.runtime.handles import Handle
 from robosim.simulation.notices import Silence
 from robosim.simulation.simulation import Simulation
 from robosim.validation import Array
-
-if not PLAIN:
-    from robosim.kernels.compiler.duals import DIRECTIONS
-    from robosim.runtime.duals import DualStep, assign_numbers
-    from robosim.runtime.handles import Handle
-
 
 SMOOTHER = 10.0  # contacts for derivatives, where those of a step are not found
 FEWEST = 8  # states that are worth a thread of their own
@@ -94,7 +90,7 @@ def linearize(
         For a joint with a bearing.
     OptionError
         For a parameter that is unknown or not part of the equations, or an argument that is not a
-        simulation. If kernels are compiled by plain numba.
+        simulation.
     ControllerError
         For torques of a wrong shape, or a PD for another robot.
     """
@@ -147,11 +143,6 @@ def _of_several(
 
 def check_derivatives(contact_speed: float | None) -> None:
     """Refuse derivatives that cannot be had."""
-    if PLAIN:
-        raise OptionError(
-            "derivatives of steps need numba's internals, which are switched off or of another "
-            "version: unset ROBOSIM_PLAIN_NUMBA, or install a numba of the declared range"
-        )
     if contact_speed is not None and not contact_speed > 0.0:
         raise OptionError(f"contact_speed must be positive, not {contact_speed!r} m/s")
 

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from robosim.compiled.kinds import CONE, DRY, LIMIT, RATE, TURN
 from robosim.compiled.model import Model
 from robosim.description.mechanism import Mechanism
-from robosim.kernels.compiler import PLAIN
 from robosim.linearization.linearizer import ContactMode
 from robosim.simulation.readings import other_name
 from robosim.validation import Array
@@ -21,8 +20,7 @@ ON_JOINTS = *LIMITS, DRY
 MODES = "open", "closed", "stick", "slide", ""
 OPEN, CLOSED, STICK, SLIDE, RESISTS = range(len(MODES))
 
-if not PLAIN:
-    from robosim.runtime.duals import DualStep
+from robosim.runtime.duals import DualStep
 
 
 class Given(NamedTuple):

@@ -17,19 +17,16 @@ from robosim.compiled.records.step import INFO
 from robosim.control.controllers import PD
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ConvergenceError, ModelError, OptionError
-from robosim.kernels.compiler import PLAIN
+from robosim.kernels.compiler.duals import DIRECTIONS
 from robosim.kernels.solve.status import CONVERGED
 from robosim.linearization.linearizer import Linearizable, Linearization, Linearizer, Tangent
 from robosim.linearization.parameters import slopes_of
+from robosim.minimal.duals import MinimalDualStep
 from robosim.minimal.engine import Engine
+from robosim.runtime.duals import assign_numbers
 from robosim.simulation.checkpoint import Counters
 from robosim.simulation.loads import Held
 from robosim.validation import Array
-
-if not PLAIN:
-    from robosim.kernels.compiler.duals import DIRECTIONS
-    from robosim.minimal.duals import MinimalDualStep
-    from robosim.runtime.duals import assign_numbers
 
 NOT_THERE = ("friction", "dry_friction")  # kinds of parameters that are not part of the equations
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from numba import types
 
-from robosim.kernels.compiler import PLAIN, cache
+from robosim.kernels.compiler import cache
 from robosim.kernels.compiler.addresses import TYPES
 from robosim.kernels.compiler.parts import address_of, compile_part, find_compiled
 from robosim.runtime.notice import CompileNotice
@@ -95,8 +95,7 @@ def start_beside(code: str, job: Any) -> subprocess.Popen[bytes] | None:
         Which finds the pickled job on its standard input. It ends with this process.
     job : picklable
     """
-    # Plain numba would not find in the cache what another process has compiled.
-    if cache.FOLDER is None or PLAIN or not is_python():
+    if cache.FOLDER is None or not is_python():
         return None
     path = os.pathsep.join(place for place in sys.path if place)
     try:

@@ -15,19 +15,16 @@ from robosim.compiled.memory import Guesses
 from robosim.compiled.model import Options
 from robosim.compiled.records.step import INFO
 from robosim.description.mechanism import Mechanism
-from robosim.kernels.compiler import PLAIN
 from robosim.kernels.compiler.addresses import TYPES, load
 from robosim.kernels.compiler.cache import named
+from robosim.kernels.compiler.duals import duals
 from robosim.kernels.compiler.jit import entry
-from robosim.runtime.handles import INFO_TYPE, Handle, Parts, scheme_for, solver
+from robosim.kernels.step.linearize import linearized_starts
 from robosim.runtime.features import provide
+from robosim.runtime.handles import INFO_TYPE, Handle, Parts, scheme_for, solver
 from robosim.runtime.known import may_follow, translations
 from robosim.runtime.wide import in_lanes, laned_type, vector_of, words_between
 from robosim.validation import Array
-
-if not PLAIN:
-    from robosim.kernels.compiler.duals import duals
-    from robosim.kernels.step.linearize import linearized_starts
 
 
 class DualParts(NamedTuple):

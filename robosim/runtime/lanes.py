@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from robosim.compiled.model import Options
 from robosim.compiled.records.step import INFO
-from robosim.kernels.compiler import PLAIN
 from robosim.kernels.compiler.addresses import TYPES, load
 from robosim.kernels.compiler.cache import named
 from robosim.kernels.compiler.jit import entry
@@ -55,12 +54,7 @@ class LaneParts(NamedTuple):
 
 
 def suits_lanes(parts: Sequence[Parts]) -> bool:
-    """Whether simulations take their steps in a way that lanes are made for, all in the same.
-
-    By plain numba there are no lanes.
-    """
-    if PLAIN:
-        return False
+    """Whether simulations take their steps in a way that lanes are made for, all in the same."""
     before = parts[0].model
     for model, options in ((one.model, one.options) for one in parts):
         tree = model.tree and not len(model.loops.ties)

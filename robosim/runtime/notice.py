@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 
-from robosim.kernels.compiler import PLAIN, cache
+from robosim.kernels.compiler import cache
 from robosim.kernels.compiler.events import tell_of_compiling
 
 FIRST = "compiling kernels (first run, about a minute)"
@@ -17,7 +17,6 @@ FOREIGN = (
     "compiling kernels (first run, about a minute), as those that came along are for other "
     "processors or another numba"
 )
-BY_PLAIN_NUMBA = "kernels are compiled by plain numba, which may take minutes when they are new"
 PAUSE = 2.0  # [s] without compiling, after which it is told again
 
 
@@ -56,8 +55,6 @@ class CompileNotice:
     @classmethod
     def _why(cls) -> str:
         """What is told before the first kernel is compiled."""
-        if PLAIN:
-            return BY_PLAIN_NUMBA
         if cache.FOLDER is None:
             return IN_EACH
         return FOREIGN if cache.AHEAD is None and cache.READY.is_dir() else FIRST

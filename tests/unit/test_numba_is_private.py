@@ -11,8 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from robosim.kernels.compiler import PRIVATE as PRIVATE_MODULES
-
 ROOT = Path(__file__).parents[2]
 FOLDERS = "robosim", "loaders", "models", "viz"
 COMPILER = ROOT / "robosim" / "kernels" / "compiler"
@@ -60,18 +58,3 @@ def test_a_private_import_is_seen(source):
 @pytest.mark.parametrize("source", ["from numba import njit, types, from_dtype", "import numba"])
 def test_public_names_are_no_private_ones(source):
     assert private(source) == []
-
-
-def test_plain_numba_needs_what_is_documented_alone():
-    """Documented are an `intrinsic`, llvmlite's words for what it does, and its processors."""
-    documented = {
-        "numba.extending.intrinsic",
-        "llvmlite.ir",
-        "llvmlite.binding.get_host_cpu_features",
-        "llvmlite.binding.get_process_triple",
-    }
-    names = {path.name for path in (COMPILER / "plain").glob("*.py")}
-    assert {f"{name}.py" for name in PRIVATE_MODULES} | {"__init__.py"} == names
-    for source in COMPILER.rglob("*.py"):
-        if "plain" in source.parts or source.name not in names | {"lowering.py"}:
-            assert set(private(source.read_text(encoding="utf-8"))) <= documented, source

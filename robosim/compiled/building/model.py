@@ -80,9 +80,7 @@ def solved_by(
     model: Model, mechanism: Mechanism, articulated: bool, velocity_limits: bool = False
 ) -> Model:
     """The model of a mechanism, for the solver of trees or the one with multipliers."""
-    loops = compile_loops(
-        mechanism, model.joints, model.couplings, velocity_limits, articulated
-    )
+    loops = compile_loops(mechanism, model.joints, model.couplings, velocity_limits, articulated)
     return model._replace(tree=articulated, loops=loops)
 
 
