@@ -11,6 +11,7 @@ from robosim.compiled.kinds import CONE, DRY, LIMIT, RATE, TURN
 from robosim.compiled.model import Model
 from robosim.description.mechanism import Mechanism
 from robosim.linearization.linearizer import ContactMode
+from robosim.runtime.duals import DualStep
 from robosim.simulation.readings import other_name
 from robosim.validation import Array
 
@@ -19,8 +20,6 @@ ON_JOINTS = *LIMITS, DRY
 # The last of them is that of what another contact has besides, against turning.
 MODES = "open", "closed", "stick", "slide", ""
 OPEN, CLOSED, STICK, SLIDE, RESISTS = range(len(MODES))
-
-from robosim.runtime.duals import DualStep
 
 
 class Given(NamedTuple):

@@ -22,7 +22,7 @@ import logging
 import pickle
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from pickle import UnpicklingError
@@ -42,6 +42,11 @@ from robosim.kernels.compiler import cache
 from robosim.kernels.compiler.dense import Dense, dense
 from robosim.kernels.compiler.lowered import Lowered
 from robosim.kernels.compiler.lowering import KernelLowering, digest_of_types
+
+try:
+    import fcntl
+except ImportError:  # where there is none, two processes compile what both want
+    fcntl = None
 
 # What a file in the cache raises that is cut off, or names what other sources have.
 UNREADABLE = (
@@ -93,6 +98,14 @@ class Files(CompileResultCacheImpl):
         return found
 
 
+def known_as(value):
+    """What a value inside a closure is, the same in all processes: a kind, a scheme, a kernel."""
+    value = getattr(value, "py_func", value)
+    name = getattr(value, "__qualname__", "")
+    module = getattr(value, "__module__", "") or getattr(value, "__name__", "")
+    return f"{module}.{name}" if name or module else repr(value)
+
+
 class KernelCache(FunctionCache):
     """A cache from which machine code is taken without all that numba compiles it with.
 
@@ -103,7 +116,9 @@ class KernelCache(FunctionCache):
 
     def __init__(self, function):
         super().__init__(function)
-        self._ahead = None
+        self._inside = [cell.cell_contents for cell in function.__closure__ or ()]
+        self._ahead, self.found = None, None  # `found` has been saved, or compiled elsewhere
+        self._name = f"{function.__module__}.{function.__qualname__}"[:100]
         if cache.AHEAD is not None and type(self) is KernelCache:
             self._ahead = AheadCache(function)
 
@@ -121,8 +136,28 @@ class KernelCache(FunctionCache):
         return found
 
     def _index_key(self, sig, codegen):
-        _, target, code = super()._index_key((), codegen)
-        return digest_of_types(sig), target, code
+        code = hashlib.sha256(self._py_func.__code__.co_code).hexdigest()
+        return digest_of_types(sig), codegen.magic_tuple(), (code, *map(known_as, self._inside))
+
+    def save_overload(self, sig, data):
+        if data is not self.found:
+            super().save_overload(sig, data)
+
+    @contextmanager
+    def turn(self, sig):
+        """Wait while another process compiles the function for the same types."""
+        file = None
+        if fcntl is not None and cache.FOLDER is not None:
+            name = f"{self._name}-{digest_of_types(sig)}.turn"
+            with suppress(OSError):
+                Path(cache.FOLDER).mkdir(parents=True, exist_ok=True)
+                file = (Path(cache.FOLDER) / name).open("w")
+                fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            if file is not None:
+                file.close()
 
     def throw_away(self):
         """Forget what cannot be read."""
@@ -189,7 +224,7 @@ def compiler(kind, cached=False, **options):
         if issubclass(kind, BridgeCompiler) and of_ours and cache.LOWERED is not None:
             dispatcher._cache = Lowered(function, KernelLibrary, cache.LOWERED)
         elif cached and cache.FOLDER is not None:
-            dispatcher._cache = KernelCache(function)
+            dispatcher._cache = function.kept = KernelCache(function)
         elif cached and cache.AHEAD is not None:
             dispatcher._cache = AheadCache(function)
         return dispatcher
@@ -382,7 +417,20 @@ class EntryCompiler(Compiler):
         self.state.library = self.kind(self.state.targetctx.codegen(), func.__qualname__)
         self.state.library.enable_object_caching()
         with seldom_collected():
-            return super().compile_extra(func)
+            kept = getattr(func, "kept", None)
+            return super().compile_extra(func) if kept is None else self._compile_once(func, kept)
+
+    def _compile_once(self, func, kept):
+        """What a function is compiled to, by this process or by another one at the same time."""
+        kinds = tuple(self.state.args)
+        with kept.turn(kinds):
+            kept.found = None
+            found = kept.load_overload(kinds, self.state.targetctx)
+            if found is None:
+                found = super().compile_extra(func)
+                kept.save_overload(kinds, found)
+            kept.found = found
+        return found
 
     def define_pipelines(self):
         passes = PassManager("kernels")

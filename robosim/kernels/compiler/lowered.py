@@ -72,13 +72,8 @@ class Lowered(NullCache):
         """The file of the kernel for some types."""
         schemes = [kind.pymod.__name__ for kind in kinds if isinstance(kind, types.Module)]
         sources = [digest_of_module(one) for one in (self._module, *schemes)]
-        known = (
-            sources,
-            digest_of_types(kinds),
-            __version__,
-            config.BOUNDSCHECK,
-            codegen.magic_tuple(),
-        )
+        target = __version__, config.BOUNDSCHECK, codegen.magic_tuple()
+        known = sources, digest_of_types(kinds), target
         digest = hashlib.sha256(repr(known).encode()).hexdigest()[:24]
         return f"{self._module.removeprefix('robosim.')}.{self._function.__qualname__}-{digest}"
 
@@ -108,10 +103,8 @@ class Lowered(NullCache):
     def _entry(self, library):
         """A function by which numba tells what is compiled apart; nobody calls it."""
         environment = _dynfunc.Environment(globals=self._function.__globals__)
-        module = sys.modules[self._module]
-        return _dynfunc.make_function(
-            module, self._function.__name__, "", 0, environment, (library,)
-        )
+        module, name = sys.modules[self._module], self._function.__name__
+        return _dynfunc.make_function(module, name, "", 0, environment, (library,))
 
     def save_overload(self, sig, data):
         library = data.library
