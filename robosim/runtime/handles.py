@@ -137,7 +137,8 @@ ADDRESSES = types.Array(types.int64, 1, "C")
 
 
 # What of an array's flags is part of its type: contiguous in C or in Fortran, aligned, writable.
-_FLAGS = 0x1 | 0x2 | 0x100 | 0x400
+_C, _FORTRAN = 0x1, 0x2
+_FLAGS = _C | _FORTRAN | 0x100 | 0x400
 
 
 def _layout(values: Any) -> Any:
@@ -145,7 +146,9 @@ def _layout(values: Any) -> Any:
     if isinstance(values, tuple):
         return (type(values), *map(_layout, values))
     if isinstance(values, np.ndarray):
-        return values.dtype, values.ndim, values.flags.num & _FLAGS
+        flags = values.flags.num & _FLAGS
+        # What is contiguous both ways, as arrays of length zero are, is so in C for numba.
+        return values.dtype, values.ndim, flags & ~_FORTRAN if flags & _C else flags
     return type(values)
 
 
