@@ -17,6 +17,7 @@ from dataclasses import replace
 import numpy as np
 
 from robosim.batch import BatchSimulation
+from robosim.batch.warming import first_steps
 from robosim.description.body import Geometry
 from robosim.description.mechanism import Mechanism
 from robosim.dynamics.dynamics import Dynamics
@@ -91,13 +92,7 @@ def _charts() -> None:
 
 def _batch() -> None:
     robot = _feet(load("a1"))
-    batch = BatchSimulation(robot, WIDTH + 1)
-    batch.rollout(2, controller="stand")
-    bound = batch.bind(1, controller="stand", bodies=True, contacts=True)
-    bound.step()
-    bound.step()
-    batch.reset(batch.prepare(), 0)
-    bound.step()
+    first_steps(BatchSimulation(robot, WIDTH + 1), "stand")
 
 
 def _batch_of_robots() -> None:

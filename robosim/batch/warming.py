@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import pickle
 import warnings
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -44,13 +45,22 @@ def warmup(robot: Mechanism | None = None, *, batch: bool = False, **options: An
     sims = [Simulation(robot, **options)]
     if both and sims[0].engine.solver == "articulated":
         sims.append(Simulation(robot, **{**options, "solver": "ldu"}))
-    with warnings.catch_warnings(), suppress(RobosimError):
-        warnings.simplefilter("ignore")  # warnings about starts matter only to later runs
+    with _without_complaints():
         for sim in sims:
             sim.run(2 * sim.timestep, "zero")
             sim.step(np.zeros(robot.nu))
         if batch:
-            BatchSimulation(robot, WIDTH, **options).rollout(2, controller="zero")
+            first_steps(BatchSimulation(robot, WIDTH, **options))
+
+
+def first_steps(batch: BatchSimulation, controller: str = "zero") -> None:
+    """Take steps of a batch in every way that has kernels of its own."""
+    batch.rollout(2, controller=controller)
+    bound = batch.bind(1, controller=controller, bodies=True, contacts=True)
+    bound.step()
+    bound.step()
+    batch.reset(batch.prepare(), 0)
+    bound.step()
 
 
 def compile_here(job: bytes) -> None:
@@ -65,12 +75,16 @@ def compile_here(job: bytes) -> None:
         os.nice(5)  # the process that steps states meanwhile has priority
     robots, options = pickle.loads(job)
     batch = BatchSimulation(robots, **options)
+    with _without_complaints():
+        first_steps(batch)
+
+
+@contextmanager
+def _without_complaints() -> Iterator[None]:
+    """Context in which steps may fail: failures and warnings matter only to later runs."""
     with warnings.catch_warnings(), suppress(RobosimError):
         warnings.simplefilter("ignore")
-        batch.rollout(2, controller="zero")
-        bound = batch.bind(1, bodies=True, contacts=True)
-        bound.step()
-        bound.step()
+        yield
 
 
 def _tiny() -> Mechanism:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from robosim.bench import Case, Report
+    from robosim.bench.against import Comparison
 
 
 @app.command()
@@ -51,6 +52,18 @@ def bench(
     quick: Annotated[
         bool, typer.Option("--quick", help="Shorter runs and fewer sizes, for a trial.")
     ] = False,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            help="Compare this working tree with a commit of its repository instead, in turns. "
+            "Without names: a1_stand, a1_trot, hinge_chain, ball_chain, segments, batch.",
+            metavar="COMMIT",
+            show_default=False,
+        ),
+    ] = None,
+    turns: Annotated[
+        int, typer.Option(help="Turns of --against that are counted.", metavar="N", min=1)
+    ] = 5,
 ) -> None:
     r"""Time robosim and other installed simulators, in one run on this machine.
 
@@ -64,9 +77,17 @@ def bench(
 
     For a simulator that is not installed, the pip command is shown: the extra peers contains MuJoCo
     and Pinocchio, the extra engines PyBullet and Drake.
+
+    With --against, robosim is timed alone, and the exit code is 1 if a case became slower by more
+    than 3 %.
+
+    [bold]Example:[/bold] robosim bench a1_stand a1_trot --against HEAD~1
     """
     from robosim.bench import CASES, Setup, check_peers, find, markdown, picture, to_dict
+    from robosim.bench.against import USUAL
 
+    if against is not None:
+        names = names or list(USUAL)
     if not names:
         table = plain_table("name", "description", "peers")
         for case in CASES:
@@ -74,6 +95,11 @@ def bench(
         show(table)
         return
     chosen = list(CASES) if names == ["all"] else [find(name) for name in names]
+    if against is not None:
+        if out_folder is not None:
+            raise OptionError("--out is for benchmarks beside other simulators: use --json")
+        _compare([case.name for case in chosen], against, turns, quick, json_file)
+        return
     asked = check_peers([name for name in peers.split(",") if name not in ("", "none")])
     told = []
     with counting_bar() as bar:
@@ -98,6 +124,45 @@ def bench(
         _write(json_file, _json(told))
     if out_folder is not None:
         remark(f"written to {out_folder}{', quick runs' if quick else ''}")
+
+
+def _compare(
+    names: list[str], commit: str, turns: int, quick: bool, json_file: Path | None
+) -> None:
+    from robosim.bench.against import compare
+
+    with counting_bar() as bar:
+        task = bar.add_task("", total=2 * (turns + 1))
+
+        def note(text: str) -> None:
+            bar.update(task, description=escape(text), advance=1)
+
+        found = compare(names, commit, turns, quick, note)
+    if json_file is not None:
+        _write(json_file, _json(found.to_dict()))
+    show(comparison_table(found))
+    for row in found.alone:
+        remark(f"not compared, as only one of the two has it: {row}")
+    for change in found.slower:
+        remark(f"{change.row}: slower by {100 * (change.ratio - 1):.1f} %")
+    if found.slower:
+        raise typer.Exit(1)
+
+
+def comparison_table(found: Comparison) -> Table:
+    """Times of two commits: the median, and the least one."""
+    heads = "case", f"{found.commit[:12]} us>", "least>", "here us>", "least>", "ratio>", ""
+    table = plain_table(*heads, title=f"CPU time of a step, {found.turns} turns")
+    for change in found.changes:
+        times = change.to_dict()
+        keys = "before_us", "before_us_min", "after_us", "after_us_min"
+        table.add_row(
+            escape(change.row),
+            *(f"{times[key]:.3g}" for key in keys),
+            f"{change.ratio:.3f}",
+            "[bold red]slower[/bold red]" if change.slower else "",
+        )
+    return table
 
 
 def _make(folder: Path) -> None:

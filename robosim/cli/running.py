@@ -129,6 +129,25 @@ def interruptible() -> Iterator[Callable[[], bool]]:
 
 
 @contextmanager
+def ended_by_interrupt() -> Iterator[None]:
+    """Context in which SIGINT ends the command, even if the command was started to ignore it.
+
+    A shell without job control lets commands in the background ignore SIGINT, as do many runners of
+    tests. Python then raises no KeyboardInterrupt. Commands that compute obey, but a command that
+    shows a page has no other end.
+    """
+    on_main = threading.current_thread() is threading.main_thread()
+    if not on_main or signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@contextmanager
 def _progress(steps: int | None, quiet: bool) -> Iterator[Callable[[int], None]]:
     """A progress bar on stderr, if that is a terminal, and the function that advances it."""
     if quiet or steps is None or not err.is_terminal:

@@ -127,7 +127,7 @@ def simulate(
         stack = early.pop_all()
     if lanes and (why := _why_not_in_lanes(sim, control, view or watching.record is not None)):
         remark(f"note: --lanes makes no difference: {why}")
-    with interruptible() as interrupted, stack:
+    with stack, interruptible() as interrupted:
         recorder = watching.recorder(sim.robot)
         statistics = RunStatistics(sim)
         writer = None

@@ -20,6 +20,12 @@ if TYPE_CHECKING:
     from robosim.experiments.experiment import Target
     from robosim.learning import Learned
 
+VERDICTS = {
+    True: "[green]reached[/green]",
+    False: "[bold red]missed[/bold red]",
+    None: "[dim]not judged in quick runs[/dim]",
+}
+
 
 def plain_table(*headings: str, title: str | None = None) -> Table:
     """An empty table without lines; headings that end in ``>`` are for numbers."""
@@ -38,13 +44,12 @@ def targets_table(targets: Mapping[str, Sequence[Target]]) -> Table:
     for name, rows in targets.items():
         for k, target in enumerate(rows):
             sign = ">=" if target.at_least else "<="
-            verdict = "[green]reached[/green]" if target.reached else "[bold red]missed[/bold red]"
             table.add_row(
                 name if k == 0 else "",
                 escape(target.what),
                 f"{sign} {_number(target.limit)} {target.unit}".strip(),
                 f"{_number(target.measured)} {target.unit}".strip(),
-                verdict,
+                VERDICTS[target.reached],
             )
     return table
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from robosim.cli.application import err, remark
+from robosim.cli.running import ended_by_interrupt
 from robosim.errors import OptionError
 
 if TYPE_CHECKING:
@@ -105,23 +106,23 @@ def save_recording(recorder: Recorder, record: Path) -> None:
     render(recorder, record, fps=recorder.fps)
 
 
+@contextmanager
 def open_viewer(
     robot: Mechanism,
     port: int | None,
     host: str | None = None,
     open_browser: bool = False,
     ghosts: Sequence[str] = (),
-) -> Viewer:
-    """A viewer whose address is printed."""
+) -> Iterator[Viewer]:
+    """A viewer whose address is printed, until ctrl-C at the latest."""
     from robosim.viz import Viewer
 
-    viewer = Viewer(
-        robot, port=port, host=host, open_browser=open_browser, ghosts=ghosts, quiet=True
-    )
-    if host is not None:
-        remark("whoever has this address can watch and steer; the connection is not encrypted")
-    err.print(f"live view: {viewer.url}", style="bold green", markup=False, soft_wrap=True)
-    return viewer
+    options: dict[str, Any] = {"open_browser": open_browser, "ghosts": ghosts, "quiet": True}
+    with ended_by_interrupt(), Viewer(robot, port=port, host=host, **options) as viewer:
+        if host is not None:
+            remark("whoever has this address can watch and steer; the connection is not encrypted")
+        err.print(f"live view: {viewer.url}", style="bold green", markup=False, soft_wrap=True)
+        yield viewer
 
 
 def compiled(start: Callable[[], Any], viewer: Viewer | None) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -26,6 +26,11 @@ class Target:
         Unit of both; empty for a plain number.
     at_least : bool
         Whether the limit is the smallest allowed value instead of the largest.
+    full_only : bool
+        Whether only a full run can be expected to reach the limit, such as one that has the time
+        to learn.
+    quick : bool
+        Whether the run was a quick one; set by `Experiment.judged`.
     """
 
     what: str
@@ -33,10 +38,17 @@ class Target:
     limit: float
     unit: str = ""
     at_least: bool = False
+    full_only: bool = False
+    quick: bool = False
 
     @property
-    def reached(self) -> bool:
-        """Whether the measured number is within the limit; NaN never is."""
+    def reached(self) -> bool | None:
+        """Whether the measured number is within the limit; NaN never is.
+
+        None if the run was quick, and cannot be judged by this target.
+        """
+        if self.full_only and self.quick and not math.isnan(self.measured):
+            return None
         if self.at_least:
             return self.measured >= self.limit
         return self.measured <= self.limit
@@ -107,8 +119,8 @@ class Result:
 
     @property
     def reached(self) -> bool:
-        """Whether all targets are reached."""
-        return all(target.reached for target in self.targets)
+        """Whether no target is missed."""
+        return all(target.reached is not False for target in self.targets)
 
 
 @dataclass(frozen=True)
@@ -130,6 +142,12 @@ class Experiment:
     title: str
     claim: str
     run: Callable[[Setup], Result]
+
+    def judged(self, setup: Setup) -> Result:
+        """Run the experiment; targets know whether the run was quick."""
+        result = self.run(setup)
+        targets = tuple(replace(target, quick=setup.quick) for target in result.targets)
+        return replace(result, targets=targets)
 
 
 def plain(value: Any) -> Any:

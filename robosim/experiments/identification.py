@@ -106,8 +106,9 @@ def run(setup: Setup) -> Result:
          "costs": list(found.costs), "seconds": took},
         peers,
         (
-            Target(f"largest error ({worst})", percent[worst], WITHIN, "%"),
-            Target("all errors together, in standard deviations", together, DEVIATIONS),
+            Target(f"largest error ({worst})", percent[worst], WITHIN, "%", full_only=True),
+            Target("all errors together, in standard deviations", together, DEVIATIONS,
+                   full_only=True),
         ),
         f"From {seconds:g} s of a log with noise, {len(NAMES)} parameters of the A1 are found in "
         f"{len(found.costs) - 1} iterations and {took:.0f} s ({found.status}). The largest error "

@@ -215,10 +215,12 @@ def told_of(problems: dict[str, Problem], curves: dict[tuple[str, str], Curve]) 
             for (task, method), curve in curves.items() if task == name
         }  # fmt: skip
         best, samples, _ = reached["gradients"]
-        targets.append(Target(f"{name}: value by gradients", best, problem.enough, at_least=True))
+        value = f"{name}: value by gradients"
+        targets.append(Target(value, best, problem.enough, at_least=True, full_only=True))
         others = [found[1] for method, found in reached.items() if method != "gradients"]
         fewest = f"{name}: actions, over the fewest of the other methods"
-        targets.append(Target(fewest, samples / min(others), 1.0))
+        ratio = samples / min(others) if np.isfinite(samples) else np.inf
+        targets.append(Target(fewest, ratio, 1.0, full_only=True))
         said = [
             f"{method} {best:.2f}" + (f" (from {problem.enough:g} on after {samples / 1e3:.0f} "
                                       f"thousand actions, {clock:.0f} s)"

@@ -156,7 +156,7 @@ def reproduce(
         raise OptionError(f"'{folder}' cannot be written to: {error}") from error
     setup = Setup(quick, available(), note)
     try:
-        result = experiment.run(setup)
+        result = experiment.judged(setup)
     except RobosimError as error:
         result = Result({}, {}, {}, (Target("runs that failed", 1, 0),), f"The run failed: {error}")
     if not setup.mujoco:

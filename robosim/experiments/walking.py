@@ -107,8 +107,8 @@ def run_learning(setup: Setup) -> Result:
     first = found["friction 0.2"]
     ends = first.curves[-1]
     targets = (
-        Target("median distance, friction 0.2", float(np.median(ends)), FAR, "m", True),
-        Target(f"learners beyond {FAR:g} m", float(np.sum(ends > FAR)), 10, "of 16", True),
+        Target("median distance, friction 0.2", float(np.median(ends)), FAR, "m", True, True),
+        Target(f"learners beyond {FAR:g} m", float(np.sum(ends > FAR)), 10, "of 16", True, True),
         Target("failed steps", float(sum(one.failed for one in found.values())), 0),
     )
     ours = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -16,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from programs import IGNORING, program
 from typer.testing import CliRunner
 
 import robosim
@@ -676,30 +678,26 @@ class TestErrors:
         assert len(read_log(tmp_path / "run.npz")) == 50
 
 
-def started(tmp_path: Path, *options: str) -> tuple[subprocess.Popen[str], Path]:
+@contextlib.contextmanager
+def started(tmp_path: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], Path]]:
     """A long run that has logged something, and the path of its log."""
     path = tmp_path / "run.parquet"
     line = (sys.executable, "-m", "robosim", "simulate", "cube", "--seconds", "20000")
-    process = subprocess.Popen(
-        [*line, "--log", str(path), *options],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=tmp_path,
-    )
-    deadline = time.monotonic() + 120  # compiling, on a fresh machine
-    while not (partial_path(path).exists() and partial_path(path).stat().st_size > 500_000):
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    return process, path
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with program([*line, "--log", str(path), *options], cwd=tmp_path, **pipes) as process:
+        deadline = time.monotonic() + 120  # compiling, on a fresh machine
+        while not (partial_path(path).exists() and partial_path(path).stat().st_size > 500_000):
+            assert process.poll() is None, process.communicate()
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        yield process, path
 
 
 class TestStopped:
     def test_interrupted(self, tmp_path: Path) -> None:
-        process, path = started(tmp_path, "--json")
-        process.send_signal(signal.SIGINT)
-        stdout, stderr = process.communicate(timeout=60)
+        with started(tmp_path, "--json") as (process, path):
+            process.send_signal(signal.SIGINT)
+            stdout, stderr = process.communicate(timeout=60)
         assert process.returncode == 130
         told = json.loads(stdout)
         assert f"interrupted after {told['steps']} steps" in stderr
@@ -712,9 +710,8 @@ class TestStopped:
         assert os.listdir(tmp_path) == [path.name]
 
     def test_killed(self, run: Run, tmp_path: Path) -> None:
-        process, path = started(tmp_path)
-        process.kill()
-        process.communicate()
+        with started(tmp_path) as (process, path):
+            process.kill()
         assert not path.exists()
         result = run("plot", "run.parquet")
         assert result.exit_code == 0, result.output
@@ -730,19 +727,18 @@ class TestView:
         assert "http://127.0.0.1:" in result.stderr
         assert (tmp_path / "run.html").exists()
 
+    @pytest.mark.parametrize("before", [(), IGNORING], ids=["as usual", "ignoring SIGINT"])
     @pytest.mark.parametrize("kernels", ["there", "missing"])
-    def test_until_interrupted(self, kernels: str, tmp_path: Path) -> None:
+    def test_until_interrupted(self, kernels: str, before: tuple[str, ...], tmp_path: Path) -> None:
         """The page is served before there are kernels, and ctrl-C need not wait for these."""
         empty = {} if kernels == "there" else {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-        process = subprocess.Popen(
-            [sys.executable, "-m", "robosim", "view", "double_pendulum"],
+        with program(
+            [*before, sys.executable, "-m", "robosim", "view", "double_pendulum"],
             stderr=subprocess.PIPE,
-            text=True,
             cwd=tmp_path,
             env={**os.environ, **empty},
-        )
-        assert process.stderr is not None
-        try:
+        ) as process:
+            assert process.stderr is not None
             first = process.stderr.readline()
             assert first.startswith("live view: http://127.0.0.1:")
             with urllib.request.urlopen(first.split()[-1], timeout=60) as page:
@@ -751,8 +747,8 @@ class TestView:
                 assert process.stderr.readline().startswith("compiling kernels")
             process.send_signal(signal.SIGINT)
             _, rest = process.communicate(timeout=60)
-        finally:
-            process.kill()
+            with pytest.raises(ProcessLookupError):  # what compiles has ended as well
+                os.killpg(process.pid, 0)
         assert process.returncode == 0
         assert "Traceback" not in rest
 

@@ -224,7 +224,12 @@ def test_warming_up_for_a_robot_compiles_the_other_solver_and_the_lanes():
         sim.run(0.002)
         sim.engine.switch("ldu")
         sim.run(0.002)
-        robosim.BatchSimulation(robot, 9).rollout(2, np.zeros(robot.nu))
+        batch = robosim.BatchSimulation(robot, 9)
+        batch.rollout(2, np.zeros(robot.nu))
+        bound = batch.bind(1, bodies=True, contacts=True)
+        for _ in range(2):
+            bound.step()
+            batch.reset(batch.prepare(), 0)
         print(CompileNotice.seconds == spent)
     """
     assert run(textwrap.dedent(code)).stdout.split() == ["True"]

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from programs import program
 
 import robosim
 from robosim.viz.watch import Watch
@@ -84,11 +85,10 @@ ROD = """<robot name="rod"><link name="rod"><inertial><mass value="1"/>
 def test_view_loads_the_file_again_unless_it_is_told_not_to(model: Path, option: str) -> None:
     model.write_text(ROD)
     command = [sys.executable, "-m", "robosim", "view", str(model), "--paused", "--seconds", "9"]
-    process = subprocess.Popen([*command, option], stderr=subprocess.PIPE, text=True)
-    assert process.stderr is not None
-    said: list[str] = []
-    reader = threading.Thread(target=lambda: said.extend(process.stderr or ()))
-    try:
+    with program([*command, option], stderr=subprocess.PIPE) as process:
+        assert process.stderr is not None
+        said: list[str] = []
+        reader = threading.Thread(target=lambda: said.extend(process.stderr or ()))
         for line in process.stderr:
             if line.startswith("live view: "):
                 break
@@ -101,8 +101,5 @@ def test_view_loads_the_file_again_unless_it_is_told_not_to(model: Path, option:
         process.send_signal(signal.SIGINT)
         process.wait(timeout=60)
         reader.join()
-    finally:
-        process.kill()
-        process.stderr.close()
     assert any("loaded again" in line for line in said) is (option == "--watch")
     assert process.returncode == 0
