@@ -18,7 +18,6 @@ import numpy as np
 
 from robosim.batch import BatchSimulation
 from robosim.description.body import Geometry
-from robosim.description.mechanism import Mechanism
 from robosim.dynamics.dynamics import Dynamics
 from robosim.errors import OptionError, RobosimError
 from robosim.kernels.compiler.lanes import WIDTH
@@ -31,10 +30,6 @@ from robosim.progress import bar
 from robosim.simulation import Simulation
 
 AT_ONCE = 2  # number of processes
-
-
-def _feet(robot: Mechanism) -> Mechanism:
-    return replace(robot, contacts=tuple(one for one in robot.contacts if "foot" in one.name))
 
 
 def _take(sim: Simulation) -> None:
@@ -90,7 +85,7 @@ def _charts() -> None:
 
 
 def _batch() -> None:
-    robot = _feet(load("a1"))
+    robot = load("a1", contacts="feet")
     batch = BatchSimulation(robot, WIDTH + 1)
     batch.rollout(2, controller="stand")
     bound = batch.bind(1, controller="stand", bodies=True, contacts=True)
@@ -101,13 +96,13 @@ def _batch() -> None:
 
 
 def _batch_of_robots() -> None:
-    robot = _feet(load("a1"))
+    robot = load("a1", contacts="feet")
     robots = [with_friction(robot, 0.5 + 0.01 * i) for i in range(WIDTH)]
     BatchSimulation(robots).rollout(2, controller="stand")
 
 
 def _legs_in_lanes() -> None:
-    _take(Simulation(_feet(load("a1")), lanes=True))
+    _take(Simulation(load("a1", contacts="feet"), lanes=True))
 
 
 def _minimal() -> None:
@@ -128,7 +123,7 @@ def _dynamics() -> None:
 
 
 def _derivatives() -> None:
-    linearize(Simulation(_feet(load("a1"))), np.zeros(12), contact_speed=1e-3)
+    linearize(Simulation(load("a1", contacts="feet")), np.zeros(12), contact_speed=1e-3)
 
 
 # Features by name.
