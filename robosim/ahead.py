@@ -19,7 +19,6 @@ import numpy as np
 from robosim.batch import BatchSimulation
 from robosim.batch.warming import first_steps
 from robosim.description.body import Geometry
-from robosim.description.mechanism import Mechanism
 from robosim.dynamics.dynamics import Dynamics
 from robosim.errors import OptionError, RobosimError
 from robosim.kernels.compiler.lanes import WIDTH
@@ -32,10 +31,6 @@ from robosim.progress import bar
 from robosim.simulation import Simulation
 
 AT_ONCE = 2  # number of processes
-
-
-def _feet(robot: Mechanism) -> Mechanism:
-    return replace(robot, contacts=tuple(one for one in robot.contacts if "foot" in one.name))
 
 
 def _take(sim: Simulation) -> None:
@@ -91,18 +86,17 @@ def _charts() -> None:
 
 
 def _batch() -> None:
-    robot = _feet(load("a1"))
-    first_steps(BatchSimulation(robot, WIDTH + 1), "stand")
+    first_steps(BatchSimulation(load("a1", contacts="feet"), WIDTH + 1), "stand")
 
 
 def _batch_of_robots() -> None:
-    robot = _feet(load("a1"))
+    robot = load("a1", contacts="feet")
     robots = [with_friction(robot, 0.5 + 0.01 * i) for i in range(WIDTH)]
     BatchSimulation(robots).rollout(2, controller="stand")
 
 
 def _legs_in_lanes() -> None:
-    _take(Simulation(_feet(load("a1")), lanes=True))
+    _take(Simulation(load("a1", contacts="feet"), lanes=True))
 
 
 def _minimal() -> None:
@@ -123,7 +117,7 @@ def _dynamics() -> None:
 
 
 def _derivatives() -> None:
-    linearize(Simulation(_feet(load("a1"))), np.zeros(12), contact_speed=1e-3)
+    linearize(Simulation(load("a1", contacts="feet")), np.zeros(12), contact_speed=1e-3)
 
 
 # Features by name.

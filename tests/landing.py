@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,7 @@ from robosim import Mechanism, Simulation
 
 def landing(n: int) -> tuple[Mechanism, NDArray[np.float64]]:
     """The A1 on its feet, and n starts at heights from 0.1 mm to 2 cm: some land in the run."""
-    robot = robosim.load("a1")
-    robot = replace(robot, contacts=tuple(c for c in robot.contacts if "foot" in c.name))
+    robot = robosim.load("a1", contacts="feet")
     sim = Simulation(robot)
     q = np.tile(robot.home, (n, 1))
     q[:, 2] += np.geomspace(1e-4, 0.02, n) - sim.min_gap()

@@ -59,7 +59,7 @@ class Anchors:
     """
 
     def __init__(self, bodies: Sequence[TreeBody], links: Links) -> None:
-        self.bodies: dict[str, Anchor] = {}
+        self.of_body: list[Anchor] = []  # in the order of the bodies
         self.sites: dict[str, Anchor] = {}
         worlds = links.world_places()
         for body, (link, place) in zip(bodies, links.of_body, strict=True):
@@ -67,9 +67,11 @@ class Anchors:
             local = Pose(place.R, place.p - (top.inertial.center if link else np.zeros(3)))
             name = top.top.name if link else None
             anchor = Anchor(link, name, local, worlds[link] @ place)
-            self.bodies[body.name] = anchor
+            self.of_body.append(anchor)
             for site in body.sites:
                 self.sites[site.name] = anchor.on(site.place)
+        names = [body.name for body in bodies]
+        self.bodies = dict(zip(names, self.of_body, strict=True))
 
     def body(self, node: Node, attribute: str) -> Anchor:
         """The body in an attribute; the world without the attribute."""

@@ -287,7 +287,7 @@ class Tendons:
         geom = placed.geom
         if geom.kind not in WRAPS:
             raise node.error(f"geom '{geom.node.name}' is a {geom.kind}", WRAPS)
-        anchor = list(self._anchors.bodies.values())[placed.body].on(geom.place)
+        anchor = self._anchors.of_body[placed.body].on(geom.place)
         ends.append(anchor)
         side = None
         if node.has("sidesite"):

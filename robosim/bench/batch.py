@@ -15,7 +15,7 @@ from robosim.bench.measure import Contender, mujoco_run, race
 from robosim.bench.report import CLOSURE, OURS, PENETRATION, Report, Row, paired
 from robosim.control.controllers import PD, stand
 from robosim.description.mechanism import Mechanism
-from robosim.experiments.experiment import Target
+from robosim.measuring.target import Target
 
 SETTLED = 3000  # steps after which the feet no longer roll
 SPREAD = 0.1  # [rad], standard deviation of stances that differ

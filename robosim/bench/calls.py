@@ -14,7 +14,7 @@ from robosim.bench.case import Case, Setup
 from robosim.bench.measure import Contender, race, stepping
 from robosim.bench.report import OURS, Report, Row
 from robosim.control.controllers import Compiled
-from robosim.experiments.experiment import Target
+from robosim.measuring.target import Target
 from robosim.simulation import Simulation
 
 STEP, CONTROLLED = 3.0, 10.0  # allowed over the kernel [us]

@@ -13,10 +13,9 @@ from robosim.bench.case import Case, Setup
 from robosim.bench.measure import Contender, mujoco_contender, mujoco_run, ours, race
 from robosim.bench.report import CLOSURE, ENERGY, OURS, PENETRATION, Report, Row, ratio_target
 from robosim.description.mechanism import Mechanism
-from robosim.experiments.chains import bent_start
-from robosim.experiments.experiment import Target
-from robosim.experiments.loops import OPENING, TILT, lowest_segments
-from robosim.experiments.measuring import largest, sample
+from robosim.measuring.runs import largest, sample
+from robosim.measuring.starts import OPENING, TILT, bent_start, lowest_segments
+from robosim.measuring.target import Target
 from robosim.models.builders import chain, segments, sphere_chain
 from robosim.peers.mujoco_run import MuJoCoRun, Settings
 from robosim.simulation import Simulation

@@ -12,8 +12,8 @@ from robosim.bench.case import Case, Setup
 from robosim.bench.measure import Contender, ours, race
 from robosim.bench.report import OURS, Report
 from robosim.description.mechanism import Mechanism
-from robosim.experiments.experiment import Target
 from robosim.loaders.packages import example_robot_data
+from robosim.measuring.target import Target
 from robosim.models.builders import chain
 from robosim.simulation import Simulation
 from robosim.validation import Array

@@ -16,7 +16,7 @@ from robosim.bench.chains import DT, our_errors
 from robosim.bench.measure import ours, race
 from robosim.bench.report import CLOSURE, OURS, PENETRATION, Report, Row
 from robosim.control.controllers import stand
-from robosim.experiments.chains import bent_start
+from robosim.measuring.starts import bent_start
 from robosim.models.builders import chain
 from robosim.simulation import Simulation
 

@@ -14,9 +14,9 @@ from robosim.bench.measure import mujoco_contender, mujoco_run, ours, race
 from robosim.bench.report import OURS, Report, Row
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
-from robosim.experiments.chains import bent_start
-from robosim.experiments.experiment import Target
-from robosim.experiments.measuring import exponent
+from robosim.measuring.runs import exponent
+from robosim.measuring.starts import bent_start
+from robosim.measuring.target import Target
 from robosim.models.builders import chain, sphere_chain
 from robosim.models.builders.parts import BLUE, rod
 from robosim.peers.mujoco_run import Settings

@@ -13,10 +13,10 @@ from robosim.bench.case import Case, Setup
 from robosim.bench.measure import Contender, race
 from robosim.bench.report import OURS, Report, Row
 from robosim.dynamics.dynamics import Dynamics
-from robosim.experiments.experiment import Target
 from robosim.inverse_kinematics.result import IKResult
 from robosim.inverse_kinematics.targets import FrameTarget
 from robosim.loaders.packages import example_robot_data
+from robosim.measuring.target import Target
 from robosim.models.builders import minitaur
 from robosim.models.builders.legged import HIP_X, HIP_Y, LEGS, LOWER, UPPER
 

@@ -18,7 +18,7 @@ from robosim.bench.report import CLOSURE, OURS, PENETRATION, Report, Row, Timing
 from robosim.control.controllers import PD, stand, trot
 from robosim.description.mechanism import Mechanism
 from robosim.errors import LoadError
-from robosim.experiments.experiment import Target
+from robosim.measuring.target import Target
 from robosim.peers.mujoco_run import MuJoCoRun, Settings
 from robosim.simulation import Simulation
 

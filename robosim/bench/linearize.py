@@ -19,9 +19,9 @@ from robosim.bench.case import Case, Setup
 from robosim.bench.measure import Contender, ours, race
 from robosim.bench.recursive import States, Theirs
 from robosim.bench.report import OURS, Report, Row
-from robosim.experiments.experiment import Target
-from robosim.experiments.measuring import exponent
 from robosim.linearization.linearization import MaximalLinearizer, linearize
+from robosim.measuring.runs import exponent
+from robosim.measuring.target import Target
 from robosim.models.builders import chain
 from robosim.peers.mujoco_run import MuJoCoRun, Settings
 from robosim.simulation import Simulation

@@ -16,7 +16,7 @@ from robosim.bench.case import Setup
 from robosim.bench.measure import Contender
 from robosim.bench.report import ENERGY
 from robosim.description.mechanism import Mechanism
-from robosim.experiments.chains import bent_start
+from robosim.measuring.starts import bent_start
 from robosim.simulation import Simulation
 
 Array = NDArray[np.float64]

@@ -17,7 +17,7 @@ import robosim
 from robosim.bench.case import Case, Setup
 from robosim.bench.measure import Contender, race
 from robosim.bench.report import OURS, Report
-from robosim.experiments.experiment import Target
+from robosim.measuring.target import Target
 from robosim.simulation import Simulation
 
 TIMESTEP, SECONDS, SETTLED = 2e-3, 5.0, 1.0  # [s]

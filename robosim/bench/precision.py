@@ -17,8 +17,8 @@ from robosim.bench.report import OURS, Report, Row, Timing, colour_of
 from robosim.control.controllers import PD, trot
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ConvergenceError
-from robosim.experiments.experiment import Target
-from robosim.experiments.loops import OPENING, TILT
+from robosim.measuring.starts import OPENING, TILT
+from robosim.measuring.target import Target
 from robosim.models.builders import double_pendulum, segments
 from robosim.peers.mujoco_run import Settings
 from robosim.simulation import Simulation

@@ -18,9 +18,9 @@ from robosim.bench.measure import Contender, race
 from robosim.bench.report import OURS, Report, Row, paired
 from robosim.description.mechanism import Mechanism
 from robosim.dynamics.dynamics import Dynamics
-from robosim.experiments.experiment import Target
-from robosim.experiments.measuring import exponent
 from robosim.loaders.packages import example_robot_data
+from robosim.measuring.runs import exponent
+from robosim.measuring.target import Target
 from robosim.models.builders import chain
 from robosim.peers import conversions
 from robosim.peers.comparison import random_state

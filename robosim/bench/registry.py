@@ -27,7 +27,7 @@ from robosim.bench import (
 from robosim.bench.case import Case, Setup, versions
 from robosim.bench.report import Report, draw_rows
 from robosim.errors import OptionError
-from robosim.experiments.experiment import plain
+from robosim.measuring.target import plain
 
 CASES: tuple[Case, ...] = (
     *chains.CASES,

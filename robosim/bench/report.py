@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from robosim.experiments.experiment import Target, plain
+from robosim.measuring.target import Target, plain
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -16,9 +16,9 @@ from robosim.bench.case import Case, Setup
 from robosim.bench.chains import DT
 from robosim.bench.measure import mujoco_contender, mujoco_run, ours, race
 from robosim.bench.report import ENERGY, OURS, PENETRATION, Report, Row, Timing
-from robosim.experiments.experiment import Target
-from robosim.experiments.measuring import largest, sample, trend
 from robosim.kernels.compiler.cache import AHEAD
+from robosim.measuring.runs import largest, sample, trend
+from robosim.measuring.target import Target
 from robosim.models.builders import cube, double_pendulum
 from robosim.peers.mujoco_run import MuJoCoRun, Settings
 from robosim.simulation import Simulation

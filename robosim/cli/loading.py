@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,65 +18,55 @@ from robosim.description.mechanism import Mechanism
 from robosim.errors import OptionError
 
 _PANEL = "Loading"
+# An option whose default its help tells, if there is one.
+_option = partial(typer.Option, show_default=False, rich_help_panel=_PANEL)
 
 FloatingBase = Annotated[
     bool | None,
-    typer.Option(
+    _option(
         "--floating-base/--fixed-base",
         help="Whether the root link moves freely; by default as in the model.",
-        show_default=False,
-        rich_help_panel=_PANEL,
     ),
 ]
 PackageDirs = Annotated[
     list[Path] | None,
-    typer.Option(
+    _option(
         "--package-dir",
         help="Folder to search for package:// addresses; may be given several times.",
         metavar="DIR",
-        show_default=False,
-        rich_help_panel=_PANEL,
     ),
 ]
 Srdf = Annotated[
     Path | None,
-    typer.Option(
+    _option(
         "--srdf",
         help="SRDF file with poses and collision exclusions of a URDF; by default the .srdf file "
         "beside the URDF.",
         metavar="FILE",
-        show_default=False,
-        rich_help_panel=_PANEL,
     ),
 ]
 Loops = Annotated[
     Path | None,
-    typer.Option(
+    _option(
         "--loops",
         help="File with joints that close loops of a URDF; by default robot.loops.yaml beside "
         "robot.urdf.",
         metavar="FILE",
-        show_default=False,
-        rich_help_panel=_PANEL,
     ),
 ]
 XacroArgs = Annotated[
     list[str] | None,
-    typer.Option(
+    _option(
         "--xacro-arg",
         help="An argument of a .xacro file, such as arm:=left; may be given several times.",
         metavar="NAME:=VALUE",
-        show_default=False,
-        rich_help_panel=_PANEL,
     ),
 ]
 Friction = Annotated[
     float | None,
-    typer.Option(
+    _option(
         help="Friction coefficient of all contacts; by default that of the model.",
         metavar="MU",
-        show_default=False,
-        rich_help_panel=_PANEL,
     ),
 ]
 NoGround = Annotated[
@@ -86,12 +77,10 @@ NoGround = Annotated[
 ]
 Touching = Annotated[
     str | None,
-    typer.Option(
+    _option(
         "--touching",
         help="Links that can touch the ground: all, feet, none, or names separated by commas.",
         metavar="LINKS",
-        show_default=False,
-        rich_help_panel=_PANEL,
     ),
 ]
 SelfCollision = Annotated[

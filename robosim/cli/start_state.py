@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -15,39 +16,35 @@ if TYPE_CHECKING:
     from robosim.description.mechanism import Mechanism
 
 START = "Start"
+# An option whose default its help tells, if there is one.
+_option = partial(typer.Option, show_default=False, rich_help_panel=START)
 _DEGREES = "deg"
 _MOST_LISTED = 30  # coordinates: those of a quadruped
 
 Pose = Annotated[
     str | None,
-    typer.Option(
+    _option(
         "--from",
         help="Start in a named pose of the robot (a keyframe, an SRDF state).",
         metavar="POSE",
-        show_default=False,
-        rich_help_panel=START,
     ),
 ]
 Q = Annotated[
     list[str] | None,
-    typer.Option(
+    _option(
         "--q",
         help="Initial value of a coordinate: joint1=0.5 or joint1=30deg; may be given several "
         "times.",
         metavar="NAME=VALUE",
-        show_default=False,
-        rich_help_panel=START,
     ),
 ]
 V = Annotated[
     list[str] | None,
-    typer.Option(
+    _option(
         "--v",
         help="Initial value of a velocity: joint1=2 (rad/s or m/s) or joint1=30deg; may be given "
         "several times.",
         metavar="NAME=VALUE",
-        show_default=False,
-        rich_help_panel=START,
     ),
 ]
 Drop = Annotated[

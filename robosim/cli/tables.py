@@ -17,8 +17,8 @@ from robosim.description.tendon import Term
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from robosim.experiments.experiment import Target
     from robosim.learning import Learned
+    from robosim.measuring.target import Target
 
 VERDICTS = {
     True: "[green]reached[/green]",

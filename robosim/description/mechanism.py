@@ -6,7 +6,7 @@ The world is written as ``None`` where a body's name is expected. SI units and r
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import InitVar, dataclass, field, replace
+from dataclasses import InitVar, dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -132,7 +132,9 @@ class Mechanism(Composable, Frozen):
     def __post_init__(self, soft: AnySoft | Iterable[AnySoft]) -> None:
         element = f"mechanism '{self.name}'"
         if soft := parts(soft, SOFT, "soft", element):
-            self.__dict__.update(vars(with_particles(replace(self) if self.bodies else self, soft)))
+            whole = with_particles(replace(self) if self.bodies else self, soft)
+            for one in fields(self):
+                object.__setattr__(self, one.name, getattr(whole, one.name))
             return
         kinds = {
             "bodies": Body,

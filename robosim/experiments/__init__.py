@@ -5,7 +5,8 @@ same mechanism at the same time step. MuJoCo runs at its defaults, and at the be
 that experiment. The results are NAME.json and NAME.png.
 """
 
-from robosim.experiments.experiment import Experiment, Result, Setup, Target
+from robosim.experiments.experiment import Experiment, Result, Setup
 from robosim.experiments.registry import EXPERIMENTS, find, reproduce
+from robosim.measuring.target import Target
 
 __all__ = ["EXPERIMENTS", "Experiment", "Result", "Setup", "Target", "find", "reproduce"]

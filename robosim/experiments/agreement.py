@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 import robosim
 from robosim.description.mechanism import Mechanism
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
-from robosim.experiments.experiment import Experiment, Result, Setup, Target
-from robosim.experiments.measuring import exponent, free_accelerations, integrated
+from robosim.experiments.experiment import Experiment, Result, Setup
 from robosim.formulation import Formulation
 from robosim.linearization.linearization import linearize
+from robosim.measuring.runs import exponent, free_accelerations, integrated
+from robosim.measuring.target import Target
 from robosim.minimal import MinimalSimulation
 from robosim.models.builders import chain
 from robosim.peers import pinocchio_run

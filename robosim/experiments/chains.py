@@ -10,9 +10,11 @@ import numpy as np
 
 from robosim.description.mechanism import Mechanism
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
-from robosim.experiments.experiment import Experiment, Result, Setup, Target
-from robosim.experiments.measuring import exponent, largest, sample, shortest_us, stepper
+from robosim.experiments.experiment import Experiment, Result, Setup
 from robosim.formulation import Formulation
+from robosim.measuring.runs import exponent, largest, sample, shortest_us, stepper
+from robosim.measuring.starts import bent_start
+from robosim.measuring.target import Target
 from robosim.minimal import MinimalSimulation
 from robosim.models.builders import chain
 from robosim.peers.mujoco_run import LABELS, MuJoCoRun, Settings, said
@@ -34,17 +36,6 @@ TREES: dict[str, Callable[[Mechanism, float], Formulation]] = {
     ),
 }
 BENT = 20  # links from which on exponents are fitted; constant costs dominate for shorter chains
-
-
-def bent_start(robot: Mechanism) -> np.ndarray:
-    """A chain at rest, its first joint at 45 degrees, hanging straight from there."""
-    q = np.array(robot.home)
-    half = np.pi / 8
-    if robot.joints[0].has_quaternion:
-        q[:4] = [np.cos(half), 0.0, np.sin(half), 0.0]
-    else:
-        q[0] = 2 * half
-    return q
 
 
 def run_times(setup: Setup) -> Result:

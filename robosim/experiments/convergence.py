@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
-from robosim.experiments.experiment import Experiment, Result, Setup, Target
-from robosim.experiments.measuring import residuals_by_iteration
+from robosim.experiments.experiment import Experiment, Result, Setup
+from robosim.measuring.runs import residuals_by_iteration
+from robosim.measuring.target import Target
 from robosim.models.builders import chain
 from robosim.simulation import Simulation
 

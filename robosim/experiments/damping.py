@@ -11,8 +11,9 @@ from scipy.integrate import solve_ivp
 
 from robosim.description.mechanism import Mechanism
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
-from robosim.experiments.experiment import Experiment, Result, Setup, Target
-from robosim.experiments.measuring import exponent, largest, sample
+from robosim.experiments.experiment import Experiment, Result, Setup
+from robosim.measuring.runs import exponent, largest, sample
+from robosim.measuring.target import Target
 from robosim.models.builders import pendulum
 from robosim.peers.mujoco_run import LABELS, MuJoCoRun, Settings, said
 from robosim.simulation import Simulation

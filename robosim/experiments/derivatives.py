@@ -22,12 +22,13 @@ from robosim.description.mechanism import Mechanism
 from robosim.description.obstacles import HeightField
 from robosim.errors import ConvergenceError, LoadError
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
-from robosim.experiments.experiment import Experiment, Result, Setup, Target
-from robosim.experiments.measuring import shortest_us, stepper
+from robosim.experiments.experiment import Experiment, Result, Setup
 from robosim.linearization.linearization import MaximalLinearizer
 from robosim.linearization.linearizer import ContactMode
 from robosim.linearization.parameters import parameter
 from robosim.loaders import load
+from robosim.measuring.runs import shortest_us, stepper
+from robosim.measuring.target import Target
 from robosim.models.builders import minitaur
 from robosim.simulation import Simulation
 

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from robosim.control.controllers import PD
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
-from robosim.experiments.experiment import Experiment, Result, Setup, Target
+from robosim.experiments.experiment import Experiment, Result, Setup
 from robosim.experiments.policies import straight
+from robosim.measuring.target import Target
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

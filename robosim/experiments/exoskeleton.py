@@ -6,8 +6,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
-from robosim.experiments.experiment import Experiment, Result, Setup, Target
+from robosim.experiments.experiment import Experiment, Result, Setup
 from robosim.learning.tuning import Run, tune
+from robosim.measuring.target import Target
 from robosim.models.builders import exoskeleton, rehabilitation
 from robosim.models.builders.exoskeleton import PATIENTS
 from robosim.simulation import Simulation

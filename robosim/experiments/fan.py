@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from robosim.errors import ConvergenceError
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
-from robosim.experiments.experiment import Experiment, Result, Setup, Target
-from robosim.experiments.measuring import cpu_time
+from robosim.experiments.experiment import Experiment, Result, Setup
+from robosim.measuring.runs import cpu_time
+from robosim.measuring.target import Target
 from robosim.minimal import MinimalSimulation
 from robosim.models.builders import chain
 

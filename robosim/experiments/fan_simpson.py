@@ -10,8 +10,9 @@ import numpy as np
 from robosim.description.mechanism import Mechanism
 from robosim.experiments.collocation import collocated
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels, tick_finely
-from robosim.experiments.experiment import Experiment, Result, Setup, Target
-from robosim.experiments.measuring import cpu_time, exponent, free_accelerations, integrated
+from robosim.experiments.experiment import Experiment, Result, Setup
+from robosim.measuring.runs import cpu_time, exponent, free_accelerations, integrated
+from robosim.measuring.target import Target
 from robosim.minimal import MinimalSimulation
 from robosim.models.builders import chain
 from robosim.validation import Array

@@ -11,9 +11,10 @@ import numpy as np
 
 from robosim.description.mechanism import Mechanism
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
-from robosim.experiments.experiment import Experiment, Result, Setup, Target
+from robosim.experiments.experiment import Experiment, Result, Setup
 from robosim.experiments.tracking import followed, follower, targets_of
 from robosim.kinematics.kinematics import Kinematics
+from robosim.measuring.target import Target
 from robosim.models import builders
 from robosim.simulation import Simulation
 from robosim.validation import Array

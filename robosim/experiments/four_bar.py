@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
-from robosim.experiments.experiment import Experiment, Result, Setup, Target
-from robosim.experiments.measuring import largest, sample, trend
+from robosim.experiments.experiment import Experiment, Result, Setup
+from robosim.measuring.runs import largest, sample, trend
+from robosim.measuring.target import Target
 from robosim.models.builders import double_four_bar
 from robosim.peers.mujoco_run import LABELS, MuJoCoRun, Settings, said
 from robosim.simulation import Simulation

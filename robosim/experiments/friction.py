@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from robosim.experiments.drawing import COLOURS, finish, panels
-from robosim.experiments.experiment import Experiment, Result, Setup, Target
-from robosim.experiments.measuring import sample
+from robosim.experiments.experiment import Experiment, Result, Setup
+from robosim.measuring.runs import sample
+from robosim.measuring.target import Target
 from robosim.models.builders import cube
 from robosim.peers.mujoco_run import LABELS, SAID, MuJoCoRun, Settings
 from robosim.simulation import Simulation

@@ -25,10 +25,11 @@ from robosim.compiled.elimination import depth_first_order, eliminate, minimum_d
 from robosim.compiled.model import Graph
 from robosim.compiled.records.graph import BLOCK, ROW
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
-from robosim.experiments.experiment import Experiment, Result, Setup, Target
-from robosim.experiments.measuring import exponent
+from robosim.experiments.experiment import Experiment, Result, Setup
 from robosim.kernels.compiler.jit import entry
 from robosim.kernels.solve.graph.ldu import ldu_factor, ldu_solve
+from robosim.measuring.runs import exponent
+from robosim.measuring.target import Target
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from robosim.compiled.records.step import INFO
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
-from robosim.experiments.experiment import Experiment, Result, Setup, Target
-from robosim.experiments.measuring import exponent, shortest_us
+from robosim.experiments.experiment import Experiment, Result, Setup
 from robosim.linearization.linearization import linearize
+from robosim.measuring.runs import exponent, shortest_us
+from robosim.measuring.target import Target
 from robosim.minimal import MinimalSimulation
 from robosim.models.builders import chain
 

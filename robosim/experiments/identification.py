@@ -14,12 +14,13 @@ from robosim.control.controllers import PD
 from robosim.description.mechanism import Mechanism
 from robosim.dynamics.dynamics import Dynamics
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
-from robosim.experiments.experiment import Experiment, Result, Setup, Target
+from robosim.experiments.experiment import Experiment, Result, Setup
 from robosim.experiments.sysid import by_sysid, toolbox
 from robosim.identification import Identified, identify
 from robosim.learning.domain import with_friction
 from robosim.linearization.parameters import parameter
 from robosim.log import Log
+from robosim.measuring.target import Target
 from robosim.simulation import Simulation
 from robosim.validation import Array
 

@@ -14,9 +14,10 @@ from robosim.description.mechanism import Mechanism
 from robosim.dynamics.dynamics import Dynamics
 from robosim.errors import ConvergenceError
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels, tick_finely
-from robosim.experiments.experiment import Experiment, Result, Setup, Target
-from robosim.experiments.measuring import cpu_time, exponent
+from robosim.experiments.experiment import Experiment, Result, Setup
 from robosim.formulation import Formulation
+from robosim.measuring.runs import cpu_time, exponent
+from robosim.measuring.target import Target
 from robosim.minimal import MinimalSimulation
 from robosim.models.builders import chain
 from robosim.peers.mujoco_run import MuJoCoRun, Settings

@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 
 from robosim.dynamics.dynamics import Dynamics
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
-from robosim.experiments.experiment import Experiment, Result, Setup, Target
-from robosim.experiments.measuring import (
+from robosim.experiments.experiment import Experiment, Result, Setup
+from robosim.measuring.runs import (
     exponent,
     largest,
     trend,
 )
+from robosim.measuring.target import Target
 from robosim.minimal import MinimalSimulation
 from robosim.models.builders import chain
 

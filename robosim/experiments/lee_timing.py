@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
-from robosim.experiments.experiment import Experiment, Result, Setup, Target
+from robosim.experiments.experiment import Experiment, Result, Setup
 from robosim.experiments.lee import start
-from robosim.experiments.measuring import exponent, shortest_us
 from robosim.experiments.roots import METHODS, SCHEMES, Stepper
+from robosim.measuring.runs import exponent, shortest_us
+from robosim.measuring.target import Target
 from robosim.minimal import MinimalSimulation
 from robosim.models.builders import chain
 

@@ -13,9 +13,10 @@ from robosim.description.body import Geometry
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ConvergenceError
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
-from robosim.experiments.experiment import Experiment, Result, Setup, Target
+from robosim.experiments.experiment import Experiment, Result, Setup
 from robosim.experiments.tracking import followed, follower, targets_of
 from robosim.kinematics.kinematics import Kinematics
+from robosim.measuring.target import Target
 from robosim.models import builders
 from robosim.models.builders.littledog import RADIUS
 from robosim.simulation import Simulation

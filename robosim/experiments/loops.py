@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from robosim.experiments.drawing import COLOURS, finish, panels
-from robosim.experiments.experiment import Experiment, Result, Setup, Target
-from robosim.experiments.measuring import exponent, largest, sample, shortest_us, stepper, trend
+from robosim.experiments.experiment import Experiment, Result, Setup
+from robosim.measuring.runs import exponent, largest, sample, shortest_us, stepper, trend
+from robosim.measuring.starts import OPENING, TILT, G, lowest_segments
+from robosim.measuring.target import Target
 from robosim.models.builders import rhombus, segments, three_link_loop
 from robosim.peers.mujoco_run import LABELS, MuJoCoRun, Settings, said
 from robosim.simulation import Simulation
@@ -17,9 +19,8 @@ from robosim.simulation import Simulation
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-DT, G = 0.01, 9.81
+DT = 0.01
 LOOP_START = (-2.6, 0.86, -2.93)  # rad; the first is given, the others follow from the loop
-OPENING, TILT = np.pi / 8, np.pi / 4  # angles: rod to segment axis, and segment axis to vertical
 
 
 def lowest_three_link() -> float:
@@ -39,11 +40,6 @@ def lowest_three_link() -> float:
     # Masses are as the lengths; a rod's centre is half way between its ends.
     energies = [G * (P[:, 1] / 2 + l2 * (P[:, 1] + Q[:, 1]) / 2 + l3 * Q[:, 1] / 2) for Q in ends]
     return float(np.nanmin(energies))
-
-
-def lowest_segments(n: int) -> float:
-    """Lowest potential energy [J] of n segments: folded, hanging straight down."""
-    return -sum(4 * G * (2 * k + 1.0) for k in range(n))
 
 
 def run_loops(setup: Setup) -> Result:

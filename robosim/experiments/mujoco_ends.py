@@ -9,8 +9,8 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from robosim.description.mechanism import Mechanism
-from robosim.experiments.measuring import largest
 from robosim.loaders.writers import save
+from robosim.measuring.runs import largest
 
 
 def away_in_mujoco(

@@ -8,8 +8,9 @@ import numpy as np
 from scipy.special import ellipj, ellipk
 
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
-from robosim.experiments.experiment import Experiment, Result, Setup, Target
-from robosim.experiments.measuring import exponent, largest, sample, trend
+from robosim.experiments.experiment import Experiment, Result, Setup
+from robosim.measuring.runs import exponent, largest, sample, trend
+from robosim.measuring.target import Target
 from robosim.models.builders import double_pendulum, pendulum
 from robosim.peers.mujoco_run import LABELS, MuJoCoRun, Settings, said
 from robosim.simulation import Simulation

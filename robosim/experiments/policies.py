@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
-from robosim.experiments.experiment import Experiment, Result, Setup, Target
+from robosim.experiments.experiment import Experiment, Result, Setup
+from robosim.measuring.target import Target
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,9 +10,10 @@ import numpy as np
 
 from robosim.errors import ConvergenceError, MissingExtraError
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
-from robosim.experiments.experiment import Experiment, Result, Setup, Target
+from robosim.experiments.experiment import Experiment, Result, Setup
 from robosim.experiments.policies import learn
 from robosim.learning import RandomSearch
+from robosim.measuring.target import Target
 from robosim.validation import Array
 
 if TYPE_CHECKING:

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 import robosim
 from robosim.description.mechanism import Mechanism
 from robosim.experiments.drawing import COLOURS, finish, panels
-from robosim.experiments.experiment import Experiment, Result, Setup, Target
+from robosim.experiments.experiment import Experiment, Result, Setup
 from robosim.log.falls import Falls
+from robosim.measuring.target import Target
 from robosim.optimize import MPC, QuadraticCost
 from robosim.simulation import Simulation
 

@@ -15,8 +15,9 @@ from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.dynamics.dynamics import Dynamics
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
-from robosim.experiments.experiment import Experiment, Result, Setup, Target
-from robosim.experiments.measuring import Samples, exponent, largest, sample
+from robosim.experiments.experiment import Experiment, Result, Setup
+from robosim.measuring.runs import Samples, exponent, largest, sample
+from robosim.measuring.target import Target
 from robosim.models.builders import chain, knee_spline, universal_chain
 from robosim.simulation import Simulation
 

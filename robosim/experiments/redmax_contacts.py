@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from robosim.experiments import redmax_friction_scenes as theirs
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
-from robosim.experiments.experiment import Experiment, Result, Setup, Target
+from robosim.experiments.experiment import Experiment, Result, Setup
 from robosim.experiments.redmax_scene import Scene
+from robosim.measuring.target import Target
 from robosim.models.builders import cube
 from robosim.peers.mujoco_run import LABELS, SAID, MuJoCoRun, Settings
 from robosim.reduced import ReducedSimulation

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from robosim.experiments import redmax_scenes as scenes
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
-from robosim.experiments.experiment import Experiment, Result, Setup, Target
-from robosim.experiments.measuring import exponent, largest, sample
+from robosim.experiments.experiment import Experiment, Result, Setup
 from robosim.experiments.redmax_scene import Scene
 from robosim.formulation import Formulation
+from robosim.measuring.runs import exponent, largest, sample
+from robosim.measuring.target import Target
 from robosim.reduced import ReducedSimulation
 from robosim.simulation import Simulation
 

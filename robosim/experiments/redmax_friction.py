@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from robosim.description.mechanism import Mechanism
 from robosim.experiments import redmax_scenes as scenes
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
-from robosim.experiments.experiment import Experiment, Result, Setup, Target
-from robosim.experiments.measuring import largest
+from robosim.experiments.experiment import Experiment, Result, Setup
+from robosim.measuring.runs import largest
+from robosim.measuring.target import Target
 from robosim.models.builders import drawer, flywheel
 from robosim.peers.mujoco_run import LABELS, MuJoCoRun, Settings
 from robosim.simulation import Simulation

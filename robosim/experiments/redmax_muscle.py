@@ -13,10 +13,11 @@ from robosim.control.transmission import Drive
 from robosim.description.mechanism import Mechanism
 from robosim.description.muscle import Muscle
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
-from robosim.experiments.experiment import Experiment, Result, Setup, Target
-from robosim.experiments.measuring import exponent, largest
+from robosim.experiments.experiment import Experiment, Result, Setup
 from robosim.experiments.mujoco_ends import away_in_mujoco
 from robosim.formulation import Formulation
+from robosim.measuring.runs import exponent, largest
+from robosim.measuring.target import Target
 from robosim.models.builders import arm_with_muscles
 from robosim.reduced import ReducedSimulation
 from robosim.simulation import Simulation

@@ -14,10 +14,11 @@ from robosim.description.mechanism import Mechanism
 from robosim.description.soft import Soft
 from robosim.description.strands import Strand
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
-from robosim.experiments.experiment import Experiment, Result, Setup, Target
-from robosim.experiments.measuring import exponent, largest
+from robosim.experiments.experiment import Experiment, Result, Setup
 from robosim.experiments.mujoco_ends import away_in_mujoco
 from robosim.formulation import Formulation
+from robosim.measuring.runs import exponent, largest
+from robosim.measuring.target import Target
 from robosim.models.builders import hanging_net
 from robosim.reduced import ReducedSimulation
 from robosim.simulation import Simulation

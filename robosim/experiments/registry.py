@@ -52,7 +52,8 @@ from robosim.experiments import (
     walking,
     whip,
 )
-from robosim.experiments.experiment import Experiment, Result, Setup, Target, plain
+from robosim.experiments.experiment import Experiment, Result, Setup
+from robosim.measuring.target import Target, plain
 from robosim.peers.mujoco_run import available, version
 
 LETTERS = 11  # of a picture's title, per inch of its width

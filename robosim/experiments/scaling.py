@@ -15,9 +15,10 @@ from robosim.batch import BatchSimulation
 from robosim.cluster import Workers
 from robosim.control.controllers import Gait
 from robosim.experiments.drawing import COLOURS, finish, panels
-from robosim.experiments.experiment import Experiment, Result, Setup, Target
+from robosim.experiments.experiment import Experiment, Result, Setup
 from robosim.experiments.walking import GAP, START
 from robosim.learning.search import RandomSearch
+from robosim.measuring.target import Target
 from robosim.runtime.background import cores
 
 if TYPE_CHECKING:

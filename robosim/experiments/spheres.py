@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from robosim.experiments.drawing import COLOURS, finish, panels
-from robosim.experiments.experiment import Experiment, Result, Setup, Target
-from robosim.experiments.measuring import cpu_time, exponent, sample
+from robosim.experiments.experiment import Experiment, Result, Setup
+from robosim.measuring.runs import cpu_time, exponent, sample
+from robosim.measuring.target import Target
 from robosim.models.builders import sphere_chain
 from robosim.peers.mujoco_run import LABELS, MuJoCoRun, Settings, said
 from robosim.simulation import Simulation

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robosim.experiments.experiment import Target
+from robosim.measuring.target import Target
 from robosim.simulation import Simulation
 
 if TYPE_CHECKING:

@@ -16,8 +16,9 @@ from robosim.description.body import Body
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
-from robosim.experiments.experiment import Experiment, Result, Setup, Target
-from robosim.experiments.measuring import cpu_time
+from robosim.experiments.experiment import Experiment, Result, Setup
+from robosim.measuring.runs import cpu_time
+from robosim.measuring.target import Target
 from robosim.minimal import MinimalSimulation
 from robosim.models import builders
 from robosim.progress import bar

@@ -12,11 +12,12 @@ from robosim.batch import BatchSimulation
 from robosim.control.controllers import PD, Gait
 from robosim.description.mechanism import Mechanism
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
-from robosim.experiments.experiment import Experiment, Result, Setup, Target
+from robosim.experiments.experiment import Experiment, Result, Setup
 from robosim.learning.domain import with_friction, with_masses
 from robosim.learning.search import RandomSearch
 from robosim.learning.walking import Learned, learn_gait, walk
 from robosim.log.falls import Falls
+from robosim.measuring.target import Target
 from robosim.peers.mujoco_run import MuJoCoRun, Settings
 from robosim.runtime.background import cores
 from robosim.simulation import Simulation

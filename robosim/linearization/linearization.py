@@ -162,7 +162,7 @@ def _is_simulation(value: Any) -> bool:
 
 
 def _of_alike(
-    sims: Sequence[Any],
+    sims: Sequence[Differentiable],
     given: tuple[float | None, tuple[str, ...], bool],
     threads: int,
     torques: list[Any],

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
+from copy import copy
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,8 @@ from robosim.errors import ControllerError, ConvergenceError, ModelError, StateE
 from robosim.kernels.solve.status import TURNS_FAR
 from robosim.minimal.calls import Calls, calls_of
 from robosim.runtime.handles import Handle
+from robosim.simulation.alone import BUSY, Alone
 from robosim.simulation.checkpoint import Counters
-from robosim.simulation.engine import BUSY
 from robosim.simulation.notices import Silence
 from robosim.validation import Array
 
@@ -31,7 +31,7 @@ SLOPES = (
 )
 
 
-class Engine:
+class Engine(Alone):
     """Takes the steps of one simulation; see `robosim.simulation.running.Stepped`.
 
     Parameters
@@ -66,14 +66,12 @@ class Engine:
         self.parts = parts
         self.notices = Silence()
         self._handle = Handle(parts)
-        self._stepping = threading.Lock()
-        self.is_busy = self._stepping.locked
+        self._unlock()
 
     def copied(self) -> Engine:
         """An engine in the same state, bit for bit."""
         self.refuse_if_busy()
-        other = object.__new__(Engine)
-        other.__dict__.update(self.__dict__)
+        other = copy(self)
         other.counters = self.counters.copied(np.zeros(0))
         mine = self.parts
         state, loads, work = copied((mine.state, mine.loads, mine.work))
@@ -131,16 +129,6 @@ class Engine:
         bodies["x"], bodies["v"], bodies["omega"] = x, v, omega
         bodies["q"] = [quaternions.from_matrix(R) for R in axes]
         return bodies
-
-    @property
-    def time(self) -> float:
-        """Time of the present knot [s]."""
-        return self.counters.start_time + self.counters.steps * self.timestep
-
-    def refuse_if_busy(self) -> None:
-        """Raise a StateError while another thread takes steps."""
-        if self.is_busy():
-            raise StateError(BUSY)
 
     def start(self, q: Array, v: Array, time: float) -> None:
         """Start at coordinates (nq,) and velocities (nv,).

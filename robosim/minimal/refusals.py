@@ -25,8 +25,7 @@ def check_robot(robot: Mechanism, ignore: Collection[str]) -> None:
     ModelError
         For an element that is not supported, with its name.
     """
-    if isinstance(ignore, str) or not set(ignore) <= set(IGNORABLE):
-        raise OptionError(f"ignore takes names among {', '.join(IGNORABLE)}, not {ignore!r}")
+    check_ignored(ignore)
     for element, what, name in resisting(robot):
         if name not in ignore:
             raise ModelError(
@@ -46,6 +45,12 @@ def check_robot(robot: Mechanism, ignore: Collection[str]) -> None:
                 element=f"joint '{joint.name}'",
             )
     check_inertias(robot)
+
+
+def check_ignored(ignore: Collection[str]) -> None:
+    """Refuse names that are not in IGNORABLE."""
+    if isinstance(ignore, str) or not set(ignore) <= set(IGNORABLE):
+        raise OptionError(f"ignore takes names among {', '.join(IGNORABLE)}, not {ignore!r}")
 
 
 def check_inertias(robot: Mechanism) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from copy import copy
 from typing import NamedTuple
 
@@ -23,8 +22,8 @@ from robosim.reduced.model import Loads, Model
 from robosim.reduced.solving import Unsolved
 from robosim.reduced.tree import Placed
 from robosim.runtime.handles import Handle, Run
+from robosim.simulation.alone import BUSY, Alone
 from robosim.simulation.checkpoint import Counters
-from robosim.simulation.engine import BUSY
 from robosim.simulation.notices import Silence
 from robosim.validation import Array
 
@@ -40,7 +39,7 @@ class Options(NamedTuple):
     tolerance: float
 
 
-class Engine:
+class Engine(Alone):
     """Takes the steps of one simulation.
 
     Parameters
@@ -83,14 +82,12 @@ class Engine:
         motion, controls = np.zeros(0, dtype=MOTION), np.zeros(len(self.model.acting))
         self.loads = minimal.Loads(np.zeros(rates), servos, motion, external, controls)
         self.counters, self.notices = Counters(), Silence()
-        self._stepping = threading.Lock()
-        self.is_busy = self._stepping.locked
+        self._unlock()
 
     def copied(self) -> Engine:
         """An engine in the same state, bit for bit."""
         self.refuse_if_busy()
-        other = object.__new__(Engine)
-        other.__dict__.update(self.__dict__)
+        other = copy(self)
         other.model = copy(self.model)
         other._begin()
         other.restore(self)
@@ -116,16 +113,6 @@ class Engine:
     def gravity(self) -> Array:
         """Acceleration of free fall (3,) [m/s^2], world."""
         return self.model.gravity
-
-    @property
-    def time(self) -> float:
-        """Time of the present knot [s]."""
-        return self.counters.start_time + self.counters.steps * self.timestep
-
-    def refuse_if_busy(self) -> None:
-        """Raise a StateError while another thread takes steps."""
-        if self.is_busy():
-            raise StateError(BUSY)
 
     def start(self, q: Array, v: Array, time: float, hold: tuple[str, ...]) -> None:
         """Start at coordinates (nq,) and velocities (nv,), made consistent with constraints.

@@ -8,8 +8,14 @@ import numpy as np
 
 from robosim.description.mechanism import Mechanism
 from robosim.description.tendon import Point
-from robosim.errors import ModelError, OptionError
-from robosim.minimal.refusals import IGNORABLE, INSTEAD, check_inertias, loop_extras, resisting
+from robosim.errors import ModelError
+from robosim.minimal.refusals import (
+    INSTEAD,
+    check_ignored,
+    check_inertias,
+    loop_extras,
+    resisting,
+)
 from robosim.reduced.contacts import lacking
 
 
@@ -25,8 +31,7 @@ def check_robot(
     ModelError
         For an element that is not supported, with its name.
     """
-    if isinstance(ignore, str) or not set(ignore) <= set(IGNORABLE):
-        raise OptionError(f"ignore takes names among {', '.join(IGNORABLE)}, not {ignore!r}")
+    check_ignored(ignore)
     plain = method == "euler" and coordinates == "reduced"
     points = {f"contact '{contact.name}'" for contact in robot.contacts}
     for element, what, name in resisting(robot):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,7 +62,8 @@ class Counters:
 
     def assign(self, other: Counters) -> None:
         """Copy the counts of another simulation."""
-        self.__dict__.update(other.__dict__)
+        for one in fields(self):
+            setattr(self, one.name, getattr(other, one.name))
 
 
 def copied_parts(parts: Parts, state: State | None = None) -> tuple[State, Memory, Loads]:

@@ -76,8 +76,7 @@ class Contactless(Frames, Runs):
 
         Steps of the copy are bit-identical to those of this simulation.
         """
-        other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__)
+        other = self._alike()
         engine = self.engine.copied()
         other._own(engine, self.held.beside(engine.loads))
         return other

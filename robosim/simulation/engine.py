@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from robosim.errors import StateError
 from robosim.kernels.solve.status import COLD, LAST, NEEDS_BLOCKS
 from robosim.runtime.handles import Handle, Parts, Runner, begin_compiling, runner
 from robosim.runtime.limbs import Limbs, find_lanes
+from robosim.simulation.alone import BUSY, Alone
 from robosim.simulation.checkpoint import DUE, FIRST_STAY, Counters, assign_parts, copied_parts
 from robosim.simulation.diagnosis import failure
 from robosim.simulation.notices import Notices, Silence
@@ -29,13 +30,9 @@ from robosim.validation import Array
 
 LONGEST_STAY = 1000  # the number of steps is doubled each time, up to this
 FEWEST_IN_LANES = 32  # smallest number of steps for which lanes are used
-BUSY = (
-    "another thread is stepping this simulation: a simulation belongs to one thread at a time; "
-    "give each thread a copy() of its own"
-)
 
 
-class Engine:
+class Engine(Alone):
     """Takes the steps of one simulation.
 
     Parameters
@@ -105,8 +102,7 @@ class Engine:
         self._connected: dict[bytes, tuple[Model, Any]] = {}
         self._near = -1, np.zeros(0, dtype=bool)
         self._done = np.zeros(1, dtype=np.int64)
-        self._stepping = threading.Lock()
-        self.is_busy = self._stepping.locked  # an attribute, because each step reads it
+        self._unlock()
         self._is_fourth = self.parts.options.order == 4
         self.limbs: Limbs | None = None
         self.notices: Notices | Silence = Notices(self)
@@ -136,8 +132,7 @@ class Engine:
     def copied(self, torques: Array, state: State | None = None) -> Engine:
         """An engine in the same state; `torques` (nv,) are those of the last step."""
         self.refuse_if_busy()
-        other = object.__new__(Engine)
-        other.__dict__.update(self.__dict__)
+        other = copy(self)
         own, memory, loads = copied_parts(self.parts, state)
         work = make_workspace(self.robot, self.parts.model)
         other.parts = Parts(self.parts.model, own, memory, loads, work, self.parts.options)
@@ -210,16 +205,6 @@ class Engine:
     def timestep(self) -> float:
         """Length of a step [s]."""
         return self.parts.options.dt
-
-    @property
-    def time(self) -> float:
-        """Time of the present knot [s]."""
-        return self.counters.start_time + self.counters.steps * self.parts.options.dt
-
-    def refuse_if_busy(self) -> None:
-        """Raise a StateError while another thread takes steps."""
-        if self.is_busy():
-            raise StateError(BUSY)
 
     @property
     def last_interval(self) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from math import isfinite
 from typing import Any
 
@@ -56,8 +57,7 @@ class Held:
 
     def beside(self, loads: Loads) -> Held:
         """A copy without loads, for another simulation of the same robot with these `loads`."""
-        other = object.__new__(Held)
-        other.__dict__.update(self.__dict__)
+        other = copy(self)
         other._begin(loads)
         return other
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from types import TracebackType
 from typing import Any, Self
 
 from numpy.typing import ArrayLike
@@ -48,6 +47,12 @@ class Runs:
         """An independent simulation of the same robot in the same state."""
         raise NotImplementedError
 
+    def _alike(self) -> Self:
+        """A simulation with the same attributes, the engine and loads of which are still shared."""
+        other = object.__new__(type(self))
+        vars(other).update(vars(self))
+        return other
+
     def __repr__(self) -> str:
         return (
             f"<{type(self).__name__} of {self.robot.name!r} at t = {self.time:.6g} s, "
@@ -58,12 +63,7 @@ class Runs:
         """The simulation itself; nothing has to be closed."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         """Let errors propagate."""
 
     def set_controls(self, controls: ArrayLike) -> None:

@@ -200,16 +200,14 @@ class Simulation(Knot, Frames, Runs):
         state : State or None
             Memory for its state, of the same sizes; new if None.
         """
-        other = object.__new__(Simulation)
-        other.__dict__.update(self.__dict__)
+        other = self._alike()
         engine = self.engine.copied(self.torques, state)
         other._own(engine, self.held.beside(engine.parts.loads))
         return other
 
     def with_robot(self, robot: Mechanism) -> Simulation:
         """A simulation of a robot that differs in numbers only, at home, with the same options."""
-        other = object.__new__(Simulation)
-        other.__dict__.update(self.__dict__)
+        other = self._alike()
         other.robot = robot
         engine = self.engine.with_robot(robot)
         other._own(engine, Held(robot, engine.parts.loads))

@@ -6,7 +6,7 @@ import pytest
 import robosim
 from robosim import Simulation
 from robosim.controllers import PD, stand, trot
-from robosim.experiments.chains import bent_start
+from robosim.measuring.starts import bent_start
 from robosim.models import builders
 
 

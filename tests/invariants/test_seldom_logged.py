@@ -10,7 +10,7 @@ import robosim
 from robosim import ConvergenceError, Simulation
 from robosim.controllers import stand
 from robosim.errors import OptionError
-from robosim.experiments.chains import bent_start
+from robosim.measuring.starts import bent_start
 from robosim.models import builders
 
 EVERY = 7

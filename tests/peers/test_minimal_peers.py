@@ -13,7 +13,7 @@ import pytest
 
 import robosim
 from robosim import Mechanism, MinimalSimulation, Simulation
-from robosim.experiments.measuring import integrated
+from robosim.measuring.runs import integrated
 from robosim.models.builders import chain
 from robosim.peers.pinocchio_run import accelerations
 

@@ -28,9 +28,7 @@ def with_shapes() -> Mechanism:
 
 def bouncing() -> Mechanism:
     ball = builders.sphere()
-    return replace(
-        ball, contacts=tuple(replace(point, restitution=0.5) for point in ball.contacts)
-    )
+    return replace(ball, contacts=tuple(replace(point, restitution=0.5) for point in ball.contacts))
 
 
 def dragged() -> Mechanism:

@@ -45,6 +45,7 @@ LAYERS = {
     "files and views": ("loaders", "models", "viz"),
     "learning": ("gradients", "identification", "learning", "optimize"),
     "environments": ("envs", "ahead"),
+    "measuring": ("measuring",),
     "package": ("__init__",),
     "programs": ("cli", "bench", "experiments", "__main__"),
     # Names that users know, of what lies below; nothing here imports them.
@@ -171,6 +172,12 @@ def in_circles(edges: set[tuple[str, str]]) -> set[tuple[str, str]]:
 
     reach = {a: reached(a) for a in after}
     return {(a, b) for a, b in edges if a in reach.get(b, set())}
+
+
+def test_only_the_command_line_imports_the_experiments():
+    folders = {(folder_of(a), folder_of(b)) for a, b in arrows()}
+    importers = {a for a, b in folders if b == "robosim.experiments"}
+    assert importers == {"robosim.experiments", "robosim.cli"}
 
 
 def test_modules_of_a_layer_import_each_other_in_no_circles():

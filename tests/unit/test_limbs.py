@@ -75,8 +75,7 @@ def test_what_all_limbs_have_together() -> None:
 
 
 def a1_on_feet() -> robosim.Mechanism:
-    robot = robosim.load("a1")
-    return replace(robot, contacts=tuple(c for c in robot.contacts if "foot" in c.name))
+    return robosim.load("a1", contacts="feet")
 
 
 QUADRUPEDS = ["a1", "go1", "go2", "laikago", "hyq", "anymal_c_simple", "solo_description/solo12"]

@@ -26,9 +26,8 @@ from robosim.experiments import (
     registry,
 )
 from robosim.experiments.damping import START, damped_pendulum, exact_energy
-from robosim.experiments.experiment import plain
-from robosim.experiments.loops import lowest_segments, lowest_three_link
-from robosim.experiments.measuring import (
+from robosim.experiments.loops import lowest_three_link
+from robosim.measuring.runs import (
     exponent,
     largest,
     sample,
@@ -36,6 +35,8 @@ from robosim.experiments.measuring import (
     stepper,
     trend,
 )
+from robosim.measuring.starts import lowest_segments
+from robosim.measuring.target import plain
 from robosim.models.builders import chain, cube, double_four_bar, segments, three_link_loop
 from robosim.peers.mujoco_run import MuJoCoRun, Settings, available
 from robosim.quaternions import normalized
