@@ -12,7 +12,7 @@ from robosim.compiled.arrays import LINE, WORD, aligned
 from robosim.compiled.model import Model
 from robosim.description.mechanism import Mechanism
 from robosim.errors import OptionError, StateError
-from robosim.runtime.lanes import whole_numbers
+from robosim.runtime.lanes import are_alike
 from robosim.simulation import Simulation
 from robosim.validation import count
 
@@ -82,7 +82,7 @@ def model_of(robot: Mechanism, sim: Simulation, index: int) -> Model:
         bodies = [[body.name for body in r.bodies] for r in (robot, sim.robot)]
         if names[0] == names[1] and bodies[0] == bodies[1]:
             model = sim.engine.model_of(robot)
-            if whole_numbers(model) == whole_numbers(sim.engine.parts.model):
+            if are_alike(model, sim.engine.parts.model):
                 return model
     raise OptionError(
         f"the robot for state {index} is not a Mechanism built like '{sim.robot.name}': "

@@ -28,7 +28,7 @@ from robosim.description.body import ContactPoint
 from robosim.description.mechanism import Mechanism
 from robosim.kernels.compiler.lanes import LIMBS, limbs
 from robosim.runtime.handles import Parts
-from robosim.runtime.lanes import Together, make_parts, suits_lanes, whole_numbers
+from robosim.runtime.lanes import Together, are_alike, make_parts, suits_lanes
 from robosim.runtime.wide import Moved, Rows, lay_out, moved_of, widen
 
 # Of the bodies of a lane those that all of them have: with more, too much is done four times.
@@ -112,8 +112,7 @@ def find_lanes(robot: Mechanism, whole: Parts) -> list[Lane] | None:
         model = compile_model(part, facets, True, velocity_limits)
         rows = _rows(whole.model, chosen, most)
         out.append(Lane(part, model, rows.beside(out[0].rows) if out else rows))
-    alike = all(whole_numbers(one.model) == whole_numbers(out[0].model) for one in out)
-    return out if alike else None
+    return out if all(are_alike(one.model, out[0].model) for one in out) else None
 
 
 def find_limbs(model: Model) -> tuple[list[int], list[list[int]]] | None:

@@ -19,7 +19,8 @@ def place_charts(mechanism: Mechanism, joints: NDArray[np.void]) -> Charts:
     """Charts of a mechanism, which its JOINT records find by their addresses."""
     charts = [joint.own_chart for joint in mechanism.joints]
     found, ranges = chart_records(charts)
-    joints["factors"], joints["numbers"] = found.factors.ctypes.data, found.numbers.ctypes.data
+    if len(found.factors):
+        joints["factors"], joints["numbers"] = found.factors.ctypes.data, found.numbers.ctypes.data
     joints["number_count"] = len(found.numbers)
     joints["chart_begin"][: len(ranges)], joints["chart_end"][: len(ranges)] = ranges.T
     return found
