@@ -18,7 +18,7 @@ from robosim.kernels.compiler.addresses import TYPES
 from robosim.kernels.compiler.features import ALL, number_in
 from robosim.kernels.compiler.parts import address_of, compile_part, find_compiled
 
-_ADDRESSES: dict[tuple[int, int], int] = {}  # place, kind of parts -> where it is
+_COMPILED: dict[tuple[int, int, bool], Any] = {}  # place, kind of parts, tree -> what is there
 
 
 def needed(model: Model) -> list[int]:
@@ -36,7 +36,8 @@ def needed(model: Model) -> list[int]:
 def provide(model: Model, kind: int, scheme: Any, info: Any) -> None:
     """Compile the features that a model needs for parts of a kind, and tell it where they are."""
     for place in needed(model):
-        if (place, kind) not in _ADDRESSES:
+        key = place, kind, model.tree
+        if key not in _COMPILED:
             one, on = ALL[place], TYPES[kind]
             known = dict(zip(on.fields, on.types, strict=True)) | {
                 "scheme": types.Module(scheme),
@@ -45,6 +46,6 @@ def provide(model: Model, kind: int, scheme: Any, info: Any) -> None:
             memory = known["memory"]
             known |= dict(zip(memory.fields, memory.types, strict=True))
             signature = one.kinds(known, number_in(known["state"]))
-            compiled = find_compiled(one.part, signature) or compile_part(one.part, signature)
-            _ADDRESSES[place, kind] = address_of(compiled)
-        model.calls[place] = _ADDRESSES[place, kind]
+            found = find_compiled(one.part, signature) or compile_part(one.part, signature)
+            _COMPILED[key] = found
+        model.calls[place] = address_of(_COMPILED[key])

@@ -70,7 +70,8 @@ def suits_lanes(parts: Sequence[Parts]) -> bool:
 
 def are_alike(model: Model, other: Model) -> bool:
     """Whether two models differ in floats alone, and in where features are compiled."""
-    return whole_numbers(model._replace(calls=None)) == whole_numbers(other._replace(calls=None))
+    none = np.zeros(0, dtype=np.int64)
+    return whole_numbers(model._replace(calls=none)) == whole_numbers(other._replace(calls=none))
 
 
 def whole_numbers(values: Any) -> list[bytes]:

@@ -47,7 +47,7 @@ def compile_bearings(mechanism: Mechanism, contacts: NDArray[np.void]) -> Bearin
         slot_of = dict(zip(sorted(set(alike)), np.flatnonzero(dry), strict=True))
         shares.append(pads.shares)
         slips.append(_slips(mechanism.joints[j], pads, alike))
-        slots += [slot_of[alike[pad]] for pad in pads.pad_of]
+        slots += [int(slot_of[alike[pad]]) for pad in pads.pad_of]
         begins.append(len(slots))
     found = Bearings(
         joint=np.array(owners, dtype=np.int64),

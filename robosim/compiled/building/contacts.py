@@ -124,7 +124,7 @@ def add_turning(record: np.void, surfaces: Sequence[Any]) -> None:
     record["first_resists"] = TORSION if torsion > 0 else ROLLING
 
 
-def place_companions(contacts: NDArray[np.void], pairs: NDArray[np.void] | None) -> int:
+def place_companions(contacts: NDArray[np.void], pairs: NDArray[np.void]) -> int:
     """Give what resists turning slots behind all others; returns the number of all slots."""
     slot = int(pairs["slot_end"][-1]) if len(pairs) else len(contacts)
     for record in contacts:

@@ -81,7 +81,8 @@ def solved_by(
 ) -> Model:
     """The model of a mechanism, for the solver of trees or the one with multipliers."""
     loops = compile_loops(mechanism, model.joints, model.couplings, velocity_limits, articulated)
-    return model._replace(tree=articulated, loops=loops)
+    calls = np.zeros(N_CALLS, dtype=np.int64)
+    return model._replace(tree=articulated, loops=loops, calls=calls)
 
 
 def connect_pairs(model: Model, near: NDArray[np.bool_]) -> Model:

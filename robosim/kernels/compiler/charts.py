@@ -1,17 +1,24 @@
 """The charts of a mechanism, which its joints' records lead to."""
 
 from llvmlite import ir
-from numba import typeof
+from numba import typeof, types
 from numba.extending import intrinsic
 
 from robosim.compiled.building.charts import chart_records
+from robosim.kernels.compiler.lanes import Lanes
 
 CHARTS = typeof(chart_records([])[0])
 
 
 @intrinsic
-def charts_of(typing_context, joint):
-    """The `Charts` of the mechanism that a joint's record belongs to."""
+def charts_of(typing_context, joint, scratch):
+    """The `Charts` of the mechanism that a joint's record belongs to; None in lanes.
+
+    Mechanisms with charts take no steps in lanes. `scratch` is a record whose floats tell of these.
+    """
+    kinds = (scratch.typeof(name) for name in scratch.fields)
+    if any(type(getattr(kind, "dtype", kind)) is Lanes for kind in kinds):
+        return types.none(joint, scratch), lambda context, *_: context.get_dummy_value()
 
     def generate(context, builder, signature, arguments):
         word = ir.IntType(64)
@@ -29,7 +36,7 @@ def charts_of(typing_context, joint):
         ]
         return context.make_tuple(builder, CHARTS, arrays)
 
-    return CHARTS(joint), generate
+    return CHARTS(joint, scratch), generate
 
 
 def array_at(context, builder, kind, address, count):

@@ -12,6 +12,7 @@ from numba.core.imputils import lower_cast
 
 WORD = ir.IntType(64)
 # Where the parts of numba's arrays are, of which the first two tell who owns them.
+NAMED = types.BaseNamedTuple  # type: ignore[attr-defined]
 ITEMS, ITEM_SIZE, DATA, SHAPE, STRIDES = range(2, 7)
 
 
@@ -24,7 +25,7 @@ class Dense(types.Array):
 
 def dense(kind):
     """The type with arrays that are dense, where they are contiguous; of nested tuples as well."""
-    if isinstance(kind, types.BaseNamedTuple):
+    if isinstance(kind, NAMED):
         return types.NamedTuple([dense(one) for one in kind], kind.instance_class)
     if type(kind) is types.Array and kind.layout == "C":
         return Dense(kind.dtype, kind.ndim, readonly=not kind.mutable)
@@ -99,7 +100,7 @@ def address_at(builder, kind, value, indices):
 
 @lower_cast(types.Array, Dense)
 @lower_cast(Dense, types.Array)
-@lower_cast(types.BaseNamedTuple, types.BaseNamedTuple)
+@lower_cast(NAMED, NAMED)
 def as_it_is(context, builder, source, target, value):
     """The same array, or tuple of arrays."""
     return value

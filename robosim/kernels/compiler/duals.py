@@ -274,6 +274,18 @@ def with_slope(typing_context, dual, k, value):
 
 
 @intrinsic
+def whole_below(typing_context, value):
+    """The largest whole number that is not above a float, or above the number of a dual."""
+
+    def generate(context, builder, signature, args):
+        x = number(builder, args[0]) if isinstance(value, Duals) else args[0]
+        floor = builder.module.declare_intrinsic("llvm.floor", [DOUBLE])
+        return builder.fptosi(builder.call(floor, [x]), ir.IntType(64))
+
+    return types.int64(value), generate
+
+
+@intrinsic
 def number_of(typing_context, dual):
     """The number itself."""
 

@@ -21,7 +21,7 @@ from robosim.kernels.compiler.jit import part
 
 NUMBER, WHOLE = "number", "whole"
 MISSING = 78  # status that kernels end with where a feature has not been compiled
-ALL = {}  # place in Model.calls -> Feature
+ALL: dict = {}  # place in Model.calls -> Feature
 
 
 class Feature:

@@ -46,7 +46,7 @@ from robosim.kernels.compiler.lowering import KernelLowering, digest_of_types
 try:
     import fcntl
 except ImportError:  # where there is none, two processes compile what both want
-    fcntl = None
+    fcntl = None  # type: ignore[assignment]
 
 # What a file in the cache raises that is cut off, or names what other sources have.
 UNREADABLE = (
@@ -144,11 +144,14 @@ class KernelCache(FunctionCache):
             super().save_overload(sig, data)
 
     @contextmanager
-    def turn(self, sig):
-        """Wait while another process compiles the function for the same types."""
+    def turn(self):
+        """Wait while another process compiles the function, for whatever types.
+
+        All that a function is compiled to has one index, which one at a time may change.
+        """
         file = None
         if fcntl is not None and cache.FOLDER is not None:
-            name = f"{self._name}-{digest_of_types(sig)}.turn"
+            name = f"{self._name}.turn"
             with suppress(OSError):
                 Path(cache.FOLDER).mkdir(parents=True, exist_ok=True)
                 file = (Path(cache.FOLDER) / name).open("w")
@@ -282,14 +285,23 @@ class KernelLibrary(JITCodeLibrary):
 
 
 def all_linked(library):
-    """The libraries that a library needs, with those that these need, each once."""
-    found, left = {}, list(library._linking_libraries)
+    """The libraries that a library needs, with those that these need, each after all its callers.
+
+    LLVM links nothing that no caller has asked for by then.
+    """
+    found, seen, left = [], set(), [(library, iter(library._linking_libraries))]
     while left:
-        one = left.pop()
-        if one not in found:
-            found[one] = None
-            left += one._linking_libraries if isinstance(one, KernelLibrary) else []
-    return list(found)
+        one, others = left[-1]
+        for other in others:
+            if other not in seen:
+                seen.add(other)
+                needs = other._linking_libraries if isinstance(other, KernelLibrary) else ()
+                left.append((other, iter(needs)))
+                break
+        else:
+            left.pop()
+            found.append(one)
+    return found[-2::-1]
 
 
 class EntryLibrary(JITCodeLibrary):
@@ -423,7 +435,7 @@ class EntryCompiler(Compiler):
     def _compile_once(self, func, kept):
         """What a function is compiled to, by this process or by another one at the same time."""
         kinds = tuple(self.state.args)
-        with kept.turn(kinds):
+        with kept.turn():
             kept.found = None
             found = kept.load_overload(kinds, self.state.targetctx)
             if found is None:

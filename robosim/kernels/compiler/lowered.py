@@ -29,7 +29,7 @@ from robosim.kernels.compiler import cache
 from robosim.kernels.compiler.lowering import digest_of_types
 
 PACKAGES = "robosim.kernels", "robosim.compiled"
-LOADED = {}  # file -> library, of this process
+LOADED: dict = {}  # file -> library, of this process
 
 
 @functools.cache

@@ -172,8 +172,11 @@ class KernelLower(Lower):
 def short_name(name, argtypes, *, abi_tags=(), uid=None):
     """What a kernel is called in machine code: its name, and a digest of the types it is for.
 
-    numba would spell these out, thousands of letters for a model.
+    numba would spell these out, thousands of letters for a model. It tells functions of its own, of
+    which several may have one name, apart by a number.
     """
+    if not name.removeprefix(".NumbaEnv.").startswith("robosim."):
+        return itanium_mangler.mangle(name, argtypes, abi_tags=abi_tags, uid=uid)
     return itanium_mangler.mangle(f"{name}.{digest_of_types(argtypes, *abi_tags)}", ())
 
 

@@ -11,9 +11,10 @@ SCRATCH record t: t.c_r and t.c_p are the pose, the rows of t.c_S, t.c_T and t.c
 S' and S''.
 """
 
-from math import cos, floor, sin, sqrt
+from math import cos, sin, sqrt
 
 from robosim.compiled.kinds import ALONG, CURVE, FREE_TURN, STAYS
+from robosim.kernels.compiler.duals import whole_below
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.equations.algebra import exponential, quaternion_product, rotation_matrix
 from robosim.kernels.equations.vectors import crossed, turned, turned_back
@@ -329,7 +330,7 @@ def turn_factors(square, x):
 @kernel
 def segment(q, count, periodic):
     """The first of the four controls at a coordinate of a spline."""
-    begin = floor(q)
+    begin = whole_below(q)
     if periodic != 0:
         return begin
     return min(max(begin, 0), count - 4)

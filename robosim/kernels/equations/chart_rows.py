@@ -157,47 +157,52 @@ def world_row(row, a, b, joint, t, row_a, row_b):
 @kernel
 def chart_residual(charts, joint, near, t, out):
     """Constraints N^T x of a chart into out (6,), from t.r and t.y."""
-    find_on_chart(charts, joint, near, t)
-    for row in range(6 - joint.m_T):
-        out[row] = dot6(t.c_K[row], t.c_x)
+    if charts is not None:
+        find_on_chart(charts, joint, near, t)
+        for row in range(6 - joint.m_T):
+            out[row] = dot6(t.c_K[row], t.c_x)
 
 
 @kernel
 def chart_jacobian(charts, joint, near, a, b, first, last, begin, t, G_a, G_b):
     """Rows first to last of t.c_K by world twists, into G_a and G_b from `begin` on."""
-    find_on_chart(charts, joint, near, t)
-    for row in range(first, last):
-        at = begin + row - first
-        world_row(t.c_K[row], a, b, joint, t, G_a[at], G_b[at])
+    if charts is not None:
+        find_on_chart(charts, joint, near, t)
+        for row in range(first, last):
+            at = begin + row - first
+            world_row(t.c_K[row], a, b, joint, t, G_a[at], G_b[at])
 
 
 @kernel
 def read_chart(charts, joint, near, t):
     """Coordinates of a chart into `near` (m,), from t.r and t.y."""
-    find_on_chart(charts, joint, near, t)
-    for k in range(joint.m_T):
-        near[k] = t.c_q[k]
+    if charts is not None:
+        find_on_chart(charts, joint, near, t)
+        for k in range(joint.m_T):
+            near[k] = t.c_q[k]
 
 
 @kernel
 def place_on_chart(charts, joint, q, t):
     """Pose t.r and t.y of the child in the joint frame at coordinates q (m,)."""
-    follow_chart(charts, joint, q, None, t)
-    for i in range(3):
-        t.y[i] = t.c_p[i]
-    for i in range(4):
-        t.r[i] = t.c_r[i]
+    if charts is not None:
+        follow_chart(charts, joint, q, None, t)
+        for i in range(3):
+            t.y[i] = t.c_p[i]
+        for i in range(4):
+            t.r[i] = t.c_r[i]
 
 
 @kernel
 def move_on_chart(charts, joint, q, v, t):
     """Twist of the child against the parent, in its own axes: t.y at its joint point, t.w."""
-    follow_chart(charts, joint, q, None, t)
-    for i in range(3):
-        t.y[i], t.w[i] = 0.0, 0.0
-        for k in range(joint.m_T):
-            t.y[i] += t.c_S[k, i] * v[k]
-            t.w[i] += t.c_S[k, 3 + i] * v[k]
+    if charts is not None:
+        follow_chart(charts, joint, q, None, t)
+        for i in range(3):
+            t.y[i], t.w[i] = 0.0, 0.0
+            for k in range(joint.m_T):
+                t.y[i] += t.c_S[k, i] * v[k]
+                t.w[i] += t.c_S[k, 3 + i] * v[k]
 
 
 @kernel
@@ -206,19 +211,20 @@ def change_chart(charts, joint, state, mid):
 
     ``(1 - 2 pi / |q|) q``; rates are those of the same angular velocity [Sueda, after (2.47)].
     """
-    for n in range(joint.chart_begin, joint.chart_end):
-        factor = charts.factors[n]
-        if factor.kind == FREE_TURN:
-            first = joint.q_begin + factor.first
-            q = state.q[first : first + 3]
-            length = sqrt(dot(q, q))
-            if length > LONGEST:
-                begin = joint.v_begin + factor.first
-                other = 1.0 - TWO_PI / length
-                change_rates(q, other, state.v[begin : begin + 3])
-                change_rates(q, other, mid[factor.first : factor.first + 3])
-                for i in range(3):
-                    q[i] *= other
+    if charts is not None:
+        for n in range(joint.chart_begin, joint.chart_end):
+            factor = charts.factors[n]
+            if factor.kind == FREE_TURN:
+                first = joint.q_begin + factor.first
+                q = state.q[first : first + 3]
+                length = sqrt(dot(q, q))
+                if length > LONGEST:
+                    begin = joint.v_begin + factor.first
+                    other = 1.0 - TWO_PI / length
+                    change_rates(q, other, state.v[begin : begin + 3])
+                    change_rates(q, other, mid[factor.first : factor.first + 3])
+                    for i in range(3):
+                        q[i] *= other
 
 
 @kernel

@@ -96,7 +96,7 @@ def joint_residual(joint, a, b, q, t, out):
     if is_chart(joint):
         relative_pose(joint, a, b, t)
         chart_residual(
-            charts_of(joint), joint, q[joint.q_begin : joint.q_begin + joint.m_T], t, out
+            charts_of(joint, t), joint, q[joint.q_begin : joint.q_begin + joint.m_T], t, out
         )
         return
     if joint.n_T > 0:
@@ -119,7 +119,7 @@ def joint_jacobian(joint, a, b, q, t, G_a, G_b):
     if is_chart(joint):
         relative_pose(joint, a, b, t)
         near = q[joint.q_begin : joint.q_begin + joint.m_T]
-        chart_jacobian(charts_of(joint), joint, near, a, b, 0, joint.n_T, 0, t, G_a, G_b)
+        chart_jacobian(charts_of(joint, t), joint, near, a, b, 0, joint.n_T, 0, t, G_a, G_b)
         return
     multiply_offset(joint, a.R, t.R_J)
     rotate(b.R, joint.p_b, t.arm)
@@ -167,7 +167,7 @@ def joint_motion_map(joint, a, b, q, t, first, S_a, S_b):
     if is_chart(joint):
         relative_pose(joint, a, b, t)
         near = q[joint.q_begin : joint.q_begin + joint.m_T]
-        chart_jacobian(charts_of(joint), joint, near, a, b, joint.n_T, 6, first, t, S_a, S_b)
+        chart_jacobian(charts_of(joint, t), joint, near, a, b, joint.n_T, 6, first, t, S_a, S_b)
         return
     if joint.distance != 0:
         relative_position(joint, a, b, t)
@@ -201,7 +201,7 @@ def read_coordinates(joint, a, b, t, q):
     begin = joint.q_begin
     if is_chart(joint):
         relative_pose(joint, a, b, t)
-        read_chart(charts_of(joint), joint, q[joint.q_begin : joint.q_begin + joint.m_T], t)
+        read_chart(charts_of(joint, t), joint, q[joint.q_begin : joint.q_begin + joint.m_T], t)
         return
     if joint.distance != 0:
         relative_position(joint, a, b, t)
@@ -289,7 +289,7 @@ def place_along_axes(joint, q, t):
 def place_child(joint, a, q, t, b):
     """Pose of the child from the parent's pose and the joint's coordinates in q."""
     if is_chart(joint):
-        place_on_chart(charts_of(joint), joint, q[joint.q_begin : joint.q_begin + joint.m_T], t)
+        place_on_chart(charts_of(joint, t), joint, q[joint.q_begin : joint.q_begin + joint.m_T], t)
     else:
         place_along_axes(joint, q, t)
     quaternion_product(joint.offset, t.r, t.s)
@@ -311,7 +311,9 @@ def move_child(joint, a, b, twist_a, q, v, t, twist_b):
     begin = joint.v_begin
     if is_chart(joint):
         own = v[begin : begin + joint.m_T]
-        move_on_chart(charts_of(joint), joint, q[joint.q_begin : joint.q_begin + joint.m_T], own, t)
+        move_on_chart(
+            charts_of(joint, t), joint, q[joint.q_begin : joint.q_begin + joint.m_T], own, t
+        )
         rotate(b.R, t.w, t.z)
         rotate(b.R, t.y, t.w)
     else:

@@ -69,7 +69,12 @@ def commit(scheme, model, state, system, work, dt, shows, info):
     scheme.read(model, state, system, work, dt)
     for j in range(model.joints.shape[0]):
         if is_chart(model.joints[j]):
-            change_chart(charts_of(model.joints[j]), model.joints[j], state, state.joints[j].mid)
+            change_chart(
+                charts_of(model.joints[j], work.scratch[0]),
+                model.joints[j],
+                state,
+                state.joints[j].mid,
+            )
     state.last_dt[0] = dt
     assign(work.bearings.pressed, state.pressed)
 

@@ -25,23 +25,24 @@ def start_on_chart(charts, joint, poses, q, w):
 
     Moves what the chart has let the child go from w.held to w.base.
     """
-    m, a, b = joint.m_T, poses[joint.parent], poses[joint.child]
-    # What w knows belongs to w.q2, which the last interval most often leads to.
-    known = dot(w.c_r[1:], w.c_r[1:]) + w.c_r[0] * w.c_r[0] > 0.5
-    for k in range(m):
-        known = known and w.q2[k] == q[k]
-        w.q1[k], w.q2[k] = q[k], q[k]
-    if not known:
-        follow_chart(charts, joint, w.q2[:m], None, w)
-    place_columns(m, b.R, w, w.Z1)
-    quaternion_product(a.q, joint.offset, w.frame)
-    turn_vector(w.frame, w.c_p, w.c_h)
-    for i in range(3):
-        w.o1[i] = w.c_o[i]
-        w.base[i] += w.c_h[i]
-        w.held[i] -= w.c_h[i]
-    w.back[0], w.back[1] = b.q[0], -b.q[1]
-    w.back[2], w.back[3] = -b.q[2], -b.q[3]
+    if charts is not None:
+        m, a, b = joint.m_T, poses[joint.parent], poses[joint.child]
+        # What w knows belongs to w.q2, which the last interval most often leads to.
+        known = dot(w.c_r[1:], w.c_r[1:]) + w.c_r[0] * w.c_r[0] > 0.5
+        for k in range(m):
+            known = known and w.q2[k] == q[k]
+            w.q1[k], w.q2[k] = q[k], q[k]
+        if not known:
+            follow_chart(charts, joint, w.q2[:m], None, w)
+        place_columns(m, b.R, w, w.Z1)
+        quaternion_product(a.q, joint.offset, w.frame)
+        turn_vector(w.frame, w.c_p, w.c_h)
+        for i in range(3):
+            w.o1[i] = w.c_o[i]
+            w.base[i] += w.c_h[i]
+            w.held[i] -= w.c_h[i]
+        w.back[0], w.back[1] = b.q[0], -b.q[1]
+        w.back[2], w.back[3] = -b.q[2], -b.q[3]
 
 
 @kernel
@@ -55,15 +56,16 @@ def place_columns(m, R, w, out):
 @kernel
 def go_on_chart(charts, joint, w, dt):
     """w.Q, the turn of the child against its parent before this one turns, from the rates."""
-    m = joint.m_T
-    for k in range(m):
-        w.q2[k] = w.q1[k] + dt * w.slide[k]
-    follow_chart(charts, joint, w.q2[:m], None, w)
-    quaternion_product(w.frame, w.c_r, w.c_s)
-    quaternion_product(w.c_s, w.back, w.Q)
-    if w.Q[0] < 0.0:
-        for i in range(4):
-            w.Q[i] = -w.Q[i]
+    if charts is not None:
+        m = joint.m_T
+        for k in range(m):
+            w.q2[k] = w.q1[k] + dt * w.slide[k]
+        follow_chart(charts, joint, w.q2[:m], None, w)
+        quaternion_product(w.frame, w.c_r, w.c_s)
+        quaternion_product(w.c_s, w.back, w.Q)
+        if w.Q[0] < 0.0:
+            for i in range(4):
+                w.Q[i] = -w.Q[i]
 
 
 @kernel
@@ -73,23 +75,24 @@ def move_along_chart(charts, joint, P_a, body, w, rate):
     Both stay at the first knot's place on the chart as yet. How far the chart leads on is told by
     slides without a difference of two places, which would be rounded however small it is.
     """
-    for k in range(joint.m_T):
-        w.c_x[k] = w.slide[k] / rate
-    slide_on(charts, joint, w.c_x, w.y)
-    for i in range(3):
-        w.y[i] += w.c_o[i] - w.o1[i]
-    turn_vector(w.frame, w.y, w.c_h)
-    turned(P_a, w.c_h, w.y)
-    for i in range(3):
-        along = w.c_h[i] + w.y[i]
-        body.v[i] += rate * along
-        w.r2[i] += along
-    # The axes of the child at the second knot, in the world.
-    quaternion_product(w.frame, w.c_r, w.c_s)
-    for k in range(joint.m_T):
-        for part in range(0, 6, 3):
-            z = w.Z2[k, part : part + 3]
-            turn_column(w.c_s, P_a, w.c_S[k, part : part + 3], w.c_h, z)
+    if charts is not None:
+        for k in range(joint.m_T):
+            w.c_x[k] = w.slide[k] / rate
+        slide_on(charts, joint, w.c_x, w.y)
+        for i in range(3):
+            w.y[i] += w.c_o[i] - w.o1[i]
+        turn_vector(w.frame, w.y, w.c_h)
+        turned(P_a, w.c_h, w.y)
+        for i in range(3):
+            along = w.c_h[i] + w.y[i]
+            body.v[i] += rate * along
+            w.r2[i] += along
+        # The axes of the child at the second knot, in the world.
+        quaternion_product(w.frame, w.c_r, w.c_s)
+        for k in range(joint.m_T):
+            for part in range(0, 6, 3):
+                z = w.Z2[k, part : part + 3]
+                turn_column(w.c_s, P_a, w.c_S[k, part : part + 3], w.c_h, z)
 
 
 @kernel
@@ -102,23 +105,25 @@ def turn_column(q, P, c, between, out):
 @kernel
 def rates_on_chart(charts, joint, x, w, v):
     """Rates at the second knot from the twist x (6,) of the reference against the parent."""
-    m = joint.m_T
-    for k in range(m):
-        w.c_W[k] = dot6(w.Z2[k], x)
-    if gather_columns(m, w.Z2, w) == 0:
-        lu_solve_vector(w.c_A, w.c_W, m)
-    for k in range(m):
-        v[joint.v_begin + k] = w.c_W[k]
+    if charts is not None:
+        m = joint.m_T
+        for k in range(m):
+            w.c_W[k] = dot6(w.Z2[k], x)
+        if gather_columns(m, w.Z2, w) == 0:
+            lu_solve_vector(w.c_A, w.c_W, m)
+        for k in range(m):
+            v[joint.v_begin + k] = w.c_W[k]
 
 
 @kernel
 def apart_on_chart(charts, w, pose, t):
     """How far a child is from where its coordinates lead, once started [m, sine of half angle]."""
     worst = 0.0
-    quaternion_product(w.frame, w.c_r, w.c_s)
-    quaternion_back(w.c_s, pose.q, t.s)
-    for i in range(3):
-        worst = max(worst, abs(w.held[i]), abs(t.s[1 + i]))
+    if charts is not None:
+        quaternion_product(w.frame, w.c_r, w.c_s)
+        quaternion_back(w.c_s, pose.q, t.s)
+        for i in range(3):
+            worst = max(worst, abs(w.held[i]), abs(t.s[1 + i]))
     return worst
 
 
@@ -148,7 +153,8 @@ def add_columns(m, along, Z, sign, w, out):
 @kernel
 def push_on_chart(charts, joint, forces, Z, w, out):
     """out (6,) += the wrench, of those that the joint moves along, that does `forces` (m,)."""
-    add_columns(joint.m_T, forces, Z, 1.0, w, out)
+    if charts is not None:
+        add_columns(joint.m_T, forces, Z, 1.0, w, out)
 
 
 @kernel
@@ -158,9 +164,10 @@ def share_on_chart(charts, joint, w, mass):
     It is measured in the body's own inertia about the joint, column by column.
     """
     size = 0.0
-    for n in range(joint.m_T):
-        z = w.Z1[n]
-        weight = mass * dot(z[:3], z[:3]) + dot(z[3:], z[3:]) / joint.per_inertia
-        size += w.u[n] * w.u[n] / weight
-    add_columns(joint.m_T, w.u, w.Z1, -1.0, w, w.f)
+    if charts is not None:
+        for n in range(joint.m_T):
+            z = w.Z1[n]
+            weight = mass * dot(z[:3], z[:3]) + dot(z[3:], z[3:]) / joint.per_inertia
+            size += w.u[n] * w.u[n] / weight
+        add_columns(joint.m_T, w.u, w.Z1, -1.0, w, w.f)
     return size

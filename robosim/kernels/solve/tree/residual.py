@@ -136,7 +136,7 @@ def share_residual(bodies, joints, rows, tree, residual, info):
                 add_laws(joint, residual[joint.node].w, w.u)
             size = 0.0
             if is_chart(joint):
-                size = share_on_chart(charts_of(joint), joint, w, bodies[b].mass)
+                size = share_on_chart(charts_of(joint, w), joint, w, bodies[b].mass)
             else:
                 for row in range(joint.m_T):
                     size += w.u[row] * w.u[row] / bodies[b].mass
@@ -319,7 +319,7 @@ def push_coordinates(joint, pose, forces, second, tree, impulses):
     f = w.x
     fill(0.0, f)
     if is_chart(joint):
-        push_on_chart(charts_of(joint), joint, forces, w.Z2 if second else w.Z1, w, f)
+        push_on_chart(charts_of(joint, w), joint, forces, w.Z2 if second else w.Z1, w, f)
     elif joint.m_R > 0:
         # The rotations of C, in child axes.
         for i in range(3):

@@ -445,7 +445,7 @@ def place_next(model, state, system, work, info):
         a, child = system.pose1[joint.parent], system.pose1[b]
         start_joint(joint, system.pose1, state.q, system.tree[joint.parent].rho1, w, t)
         if is_chart(joint):
-            apart = apart_on_chart(charts_of(joint), w, child, t)
+            apart = apart_on_chart(charts_of(joint, w), w, child, t)
             info.violation = max(info.violation, apart)
         elif has_directions(joint):
             joint_residual(joint, a, child, state.q, t, w.u)
