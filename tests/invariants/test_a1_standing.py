@@ -57,7 +57,7 @@ def test_standing_for_ten_seconds(a1, record_property):
         assert samples.gap.min() >= 0
         assert samples.violation.max() < 1e-8
     gap = sim.contact_positions()[feet(a1), 2].max()
-    record_property("largest resting gap [m]", gap)
+    record_property("largest resting gap [m]", float(gap))
     record_property("drift of the feet [m]", float(np.abs(last - before).max()))
     record_property("slip of the feet [m]", float(np.abs(slip).max()))
     assert gap < 50e-6

@@ -41,7 +41,7 @@ def test_momentum_of_a_floating_tree(seed, record_property):
         violation = max(violation, chunk.violation.max())
         assert chunk.substeps.max() == 1
     assert sim.steps == 10_000
-    record_property("momentum drift", drift)
+    record_property("momentum drift", float(drift))
     assert drift < 1e-10
     assert deviation < 1e-4 * energy  # second order in the timestep, at turns of 1e-3 rad a step
     assert violation < 1e-10
@@ -90,7 +90,7 @@ def test_double_pendulum_for_ten_minutes(record_property):
         steps_up.append((halves[1] - halves[0]) / deviation.std())
         largest = max(largest, np.abs(deviation).max())
     print(f"largest deviation of the energy {largest:.4f} J, slopes over it {np.round(slopes, 3)}")
-    record_property("largest deviation of the energy [J]", largest)
+    record_property("largest deviation of the energy [J]", float(largest))
     assert abs(np.mean(slopes)) < 0.1
     assert abs(np.mean(steps_up)) < 0.1
     assert np.abs(slopes).max() < 0.5

@@ -19,7 +19,7 @@ def test_a_cube_dropped(record_property):
     assert log.samples.gap.min() >= 0
     assert log.samples.substeps.max() == 1
     np.testing.assert_allclose(sim.v, 0, atol=1e-6)
-    record_property("resting gap [m]", sim.min_gap())
+    record_property("resting gap [m]", float(sim.min_gap()))
     assert 0 <= sim.min_gap() < 1e-6
     assert sim.q[2] == pytest.approx(0.25, abs=1e-6)
 
