@@ -118,7 +118,7 @@ class Together:
         self.kind = int.from_bytes(digest[:7], "little")
         TYPES.setdefault(self.kind, types.NamedTuple(kinds, LaneParts))
         info = kinds[LaneParts._fields.index("info")].dtype
-        self.solver = solver(self.kind, True, info, kind)
+        self.solver = solver(self.kind, True, info)
         provide(parts.model, self.kind, scheme_for(True), info)
 
     @property

@@ -45,8 +45,10 @@ def unpack(fields):
 def take_step(model, state, memory, loads, work, options, solver, asked, info):
     """One undivided step of all lanes."""
     info.iterations, info.substeps, info.order = 0, 1, 2
+    # Where something is hit that bounces, the states go on alone.
+    looks, dt = model.restitution.shape[0] > 0, options.dt
     info.status = advance(
-        tree, model, state, memory, loads, work, options, solver, options.dt, 1.0, asked, True, info
+        tree, model, state, memory, loads, work, options, solver, dt, 1.0, asked, looks, info
     )
 
 
