@@ -15,6 +15,7 @@ from robosim.compiled.kinds import (
 )
 from robosim.compiled.model import Model
 from robosim.kernels.compiler.addresses import TYPES
+from robosim.kernels.compiler.dense import dense
 from robosim.kernels.compiler.features import ALL, number_in
 from robosim.kernels.compiler.parts import address_of, compile_part, find_compiled
 
@@ -38,7 +39,7 @@ def provide(model: Model, kind: int, scheme: Any, info: Any) -> None:
     for place in needed(model):
         key = place, kind, model.tree
         if key not in _COMPILED:
-            one, on = ALL[place], TYPES[kind]
+            one, on = ALL[place], dense(TYPES[kind])
             known = dict(zip(on.fields, on.types, strict=True)) | {
                 "scheme": types.Module(scheme),
                 "info": info,
