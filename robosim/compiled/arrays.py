@@ -14,10 +14,14 @@ LINE = 8  # numbers of a cache line, and what a row of six is kept as (kernels/c
 def with_rows(fields: list[Any], **rows: int) -> np.dtype[Any]:
     """A record of whole cache lines, with blocks of so many rows of six before other fields.
 
-    Each row has a line of its own, so that it is read and written at once.
+    Each row has a line of its own, so that it is read and written at once. The number of lines is
+    odd: so fields of one name, of records that follow each other, do not drive each other out of
+    the cache.
     """
     blocks: list[Any] = [(name, "f8", (count, LINE)) for name, count in rows.items()]
-    over = -np.dtype(fields).itemsize // WORD % LINE
+    lines = sum(rows.values())
+    size = np.dtype(fields).itemsize // WORD
+    over = (LINE * (lines + 1) - size) % (2 * LINE)
     return np.dtype([*blocks, *fields, *([("unused", "f8", (over,))] if over else [])])
 
 

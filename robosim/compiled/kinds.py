@@ -32,7 +32,8 @@ HINGE, BALL, FREE, GENERAL, DRIVEN, CHART, DRIVEN_CHART = range(7)
 
 # What is compiled by itself, for mechanisms that have use for it: places of `Model.calls`.
 CHOOSE_FEATURES, ADMIT_FEATURES, STRIKES, BOUNCE, SETTLE_BOUNDS = range(5)
-N_CALLS = 5
+TIED_MOTION, TIED_FACTORS, TIED_SWEEPS = range(5, 8)
+N_CALLS = 8
 
 # How recursions over a tree take a joint: one hinge, one slide, by a loop over its columns, or over
 # those of its chart.

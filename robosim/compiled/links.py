@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim.compiled.arrays import aligned
-from robosim.compiled.building.charts import chart_records
-from robosim.compiled.records.chart import Charts
+from robosim.compiled.records.chart import NO_CHARTS, Charts
 from robosim.compiled.records.joint import COORDINATE, PIECE
 from robosim.compiled.records.link import (
     ARTICULATED,
@@ -77,7 +76,7 @@ def empty_recursion(charted: bool = False) -> Recursion:
         np.zeros(0, dtype=LINK),
         np.zeros(0, dtype=COORDINATE),
         np.zeros(0, dtype=PIECE),
-        chart_records([])[0] if charted else None,
+        NO_CHARTS if charted else None,
         np.zeros(3),
     )
     for array in (none.links, none.coordinates, none.pieces, none.gravity):

@@ -135,7 +135,7 @@ class Options(NamedTuple):
     contact_speed: float  # creep and gap over dt that a resting contact may have [m/s]
     max_iterations: int
     max_substeps: int
-    last_attempt: int  # at a step, of kernels.solve.status
+    last_attempt: int  # at a step, of kernels.status
     hands_over: bool  # whether what the attempts do not solve goes to another solver, undivided
     order: int  # 2, or 4 where the motion is smooth
     restitution_threshold: float  # approach that is not faster does not bounce [m/s]

@@ -22,7 +22,7 @@ from robosim.compiled.model import Model
 from robosim.control.controllers import PD
 from robosim.errors import ControllerError, ConvergenceError, ModelError, OptionError
 from robosim.kernels.compiler.duals import DIRECTIONS
-from robosim.kernels.solve.status import CONVERGED
+from robosim.kernels.status import CONVERGED
 from robosim.linearization.linearized import ByModel, Given, Solved, Step, contact_modes
 from robosim.linearization.linearizer import (
     ContactMode,

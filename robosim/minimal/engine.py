@@ -14,7 +14,7 @@ from robosim.compiled.minimal import RIQN, Loads, Minimal, Options, Tree, make_m
 from robosim.compiled.records.minimal import TURN
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError, ConvergenceError, ModelError, StateError
-from robosim.kernels.solve.status import TURNS_FAR
+from robosim.kernels.status import TURNS_FAR
 from robosim.minimal.calls import Calls, calls_of
 from robosim.runtime.handles import Handle
 from robosim.simulation.alone import BUSY, Alone

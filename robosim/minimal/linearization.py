@@ -18,7 +18,7 @@ from robosim.control.controllers import PD
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ConvergenceError, ModelError, OptionError
 from robosim.kernels.compiler.duals import DIRECTIONS
-from robosim.kernels.solve.status import CONVERGED
+from robosim.kernels.status import CONVERGED
 from robosim.linearization.linearizer import Linearizable, Linearization, Linearizer, Tangent
 from robosim.linearization.parameters import slopes_of
 from robosim.minimal.duals import MinimalDualStep

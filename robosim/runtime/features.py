@@ -12,6 +12,9 @@ from robosim.compiled.kinds import (
     CHOOSE_FEATURES,
     SETTLE_BOUNDS,
     STRIKES,
+    TIED_FACTORS,
+    TIED_MOTION,
+    TIED_SWEEPS,
 )
 from robosim.compiled.model import Model
 from robosim.kernels.compiler.addresses import TYPES
@@ -31,6 +34,8 @@ def needed(model: Model) -> list[int]:
         found += [STRIKES, BOUNCE]
     if len(model.bearings.joint):
         found += [SETTLE_BOUNDS]
+    if model.tree and len(model.loops.ties):
+        found += [TIED_MOTION, TIED_FACTORS, TIED_SWEEPS]
     return found
 
 
@@ -44,8 +49,9 @@ def provide(model: Model, kind: int, scheme: Any, info: Any) -> None:
                 "scheme": types.Module(scheme),
                 "info": info,
             }
-            memory = known["memory"]
+            memory, work = known["memory"], known["work"]
             known |= dict(zip(memory.fields, memory.types, strict=True))
+            known["x"] = work.types[work.fields.index("rhs")]
             signature = one.kinds(known, number_in(known["state"]))
             found = find_compiled(one.part, signature) or compile_part(one.part, signature)
             _COMPILED[key] = found

@@ -21,7 +21,7 @@ from robosim.kernels.compiler.addresses import TYPES, load
 from robosim.kernels.compiler.cache import named
 from robosim.kernels.compiler.jit import entry
 from robosim.kernels.compiler.lanes import Lanes
-from robosim.kernels.solve.status import COLD
+from robosim.kernels.status import COLD
 from robosim.kernels.step.group import pack, run_group, unpack
 from robosim.runtime.background import Apart
 from robosim.runtime.features import provide

@@ -19,7 +19,7 @@ from robosim.description.tendon import Tendon
 from robosim.errors import ControllerError, ConvergenceError, RobosimError
 from robosim.formulation import Contact
 from robosim.kernels.contact.kinematics import RECOVERY_SPEED
-from robosim.kernels.solve.status import UNSETTLED
+from robosim.kernels.status import UNSETTLED
 from robosim.runtime.handles import Parts
 from robosim.simulation.readings import contact_heights, min_gap
 

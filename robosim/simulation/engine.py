@@ -19,7 +19,7 @@ from robosim.compiled.state import State, make_state
 from robosim.compiled.workspace import make_workspace
 from robosim.description.mechanism import Mechanism
 from robosim.errors import StateError
-from robosim.kernels.solve.status import COLD, LAST, NEEDS_BLOCKS
+from robosim.kernels.status import COLD, LAST, NEEDS_BLOCKS
 from robosim.runtime.handles import Handle, Parts, Runner, begin_compiling, runner
 from robosim.runtime.limbs import Limbs, find_lanes
 from robosim.simulation.alone import BUSY, Alone

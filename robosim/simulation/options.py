@@ -11,7 +11,7 @@ from robosim.compiled.model import Options
 from robosim.compiled.records.sizes import MAX_FACETS
 from robosim.description.mechanism import Mechanism
 from robosim.errors import OptionError
-from robosim.kernels.solve.status import LAST
+from robosim.kernels.status import LAST
 from robosim.validation import count, finite
 
 LEAST_SPEED = 1e-6  # [rad/s or m/s], smallest velocity limit

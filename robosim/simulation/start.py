@@ -19,7 +19,7 @@ from robosim.errors import StateError
 from robosim.inverse_kinematics.closing import CLOSED as NEARLY_CLOSED
 from robosim.inverse_kinematics.closing import Closed, Closing, sides
 from robosim.kernels.equations.coordinates import joint_violations
-from robosim.kernels.solve.status import CONVERGED
+from robosim.kernels.status import CONVERGED
 from robosim.kernels.step.closure import close_loops, start_projected
 from robosim.kernels.step.knot import set_bodies
 from robosim.kinematics.given import check_time, checked, checked_pose

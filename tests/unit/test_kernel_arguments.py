@@ -25,7 +25,7 @@ from robosim.models.builders import sphere_chain
 from robosim.runtime.limbs import Limbs
 
 ROOT = Path(robosim.__file__).parent
-COMPILED = {"kernel", "stage", "entry", "bridge", "part"}
+COMPILED = {"kernel", "aside", "stage", "entry", "bridge", "part"}
 # Operations that numba is given: the arguments that each of them reads from and writes to.
 READ = {("rows", "read_row"): 0, ("addresses", "copy_record"): 0}
 WRITTEN = {("rows", "write_row"): 1, ("addresses", "copy_record"): 1}

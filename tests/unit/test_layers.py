@@ -56,6 +56,17 @@ LAYERS = {
     ),
 }  # fmt: skip
 ORDER = list(LAYERS)
+# Within two of the folders, the modules and folders that lie in them, from below to above.
+ROOMS = {
+    "robosim.compiled": (
+        "arrays", "kinds", "records", "model", "order", "elimination", "state", "memory", "links",
+        "loads", "minimal", "workspace", "building",
+    ),
+    "robosim.kernels": (
+        "compiler", "status", "equations", "narrow_phase", "contact", "solve", "step", "recursive",
+        "minimal",
+    ),
+}  # fmt: skip
 # What the package loads when it is imported; all else waits until its name is asked for.
 EAGER = {"basics", "description"}
 
@@ -153,6 +164,17 @@ def test_imports_point_down():
     upward = {(a, b) for a, b in arrows() if height(a) < height(b)}
     assert upward - UPWARD == set(), "imports of a layer above"
     assert UPWARD - upward == set(), "exceptions that are none any more"
+
+
+def test_imports_within_kernels_and_what_they_work_on_point_down():
+    for folder, rooms in ROOMS.items():
+        inside = {
+            (a.split(".")[2], b.split(".")[2])
+            for a, b in arrows()
+            if a.startswith(f"{folder}.") and b.startswith(f"{folder}.")
+        }
+        assert {room for arrow in inside for room in arrow} <= set(rooms)
+        assert [(a, b) for a, b in inside if rooms.index(a) < rooms.index(b)] == []
 
 
 def in_circles(edges: set[tuple[str, str]]) -> set[tuple[str, str]]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim.compiled.kinds import FACTORS
-from robosim.compiled.records.chart import FACTOR, Charts
+from robosim.compiled.records.chart import FACTOR, Charts, read_only
 from robosim.description.charts import Chart
 from robosim.description.mechanism import Mechanism
 from robosim.validation import Array
@@ -44,9 +44,6 @@ def chart_records(charts: Iterable[Chart | None]) -> tuple[Charts, NDArray[np.in
             numbers.append(factor.numbers)
             begin += len(factor.numbers)
         ranges.append((first, len(records)))
-    found = Charts(
-        np.concatenate(records) if records else np.zeros(0, dtype=FACTOR), np.concatenate(numbers)
-    )
-    for array in found:
-        array.setflags(write=False)
+    factors = np.concatenate(records) if records else np.zeros(0, dtype=FACTOR)
+    found = read_only(Charts(factors, np.concatenate(numbers)))
     return found, np.array(ranges, dtype=np.int64).reshape(-1, 2)

@@ -30,14 +30,19 @@ CHARTED = [
     ("chart_end", "i8"),
 ]
 
-# Scratch memory of `kernels.equations.chart`.
-CHART_FIELDS = [
+# What `kernels.equations.chart` finds, and what a joint of a tree keeps of it.
+CHART_POSE = [
     ("c_r", "f8", (4,)),  # pose of the child in the joint frame
     ("c_p", "f8", (3,)),
-    ("c_l", "f8", (3,)),  # of that the slides that come before all else
-    ("c_o", "f8", (3,)),  # and what the others give
-    ("c_S", "f8", (6, 6)),  # rows: columns of S, of its rate, and of the rate of that
-    ("c_T", "f8", (6, 6)),
+    ("c_o", "f8", (3,)),  # of that what comes after the first slides
+    ("c_S", "f8", (6, 6)),  # rows: columns of S
+]
+
+# Scratch memory of `kernels.equations.chart`.
+CHART_FIELDS = [
+    *CHART_POSE,
+    ("c_l", "f8", (3,)),  # of the position the slides that come before all else
+    ("c_T", "f8", (6, 6)),  # rows: columns of the rate of S, and of the rate of that
     ("c_U", "f8", (6, 6)),
     # One factor: its motion, its G and the rate of that, its twist and the rate of that.
     ("c_g", "f8", (4,)),
@@ -61,3 +66,13 @@ class Charts(NamedTuple):
 
     factors: NDArray[np.void]  # (n,) FACTOR
     numbers: Array  # (n,) of all factors
+
+
+def read_only(charts: Charts) -> Charts:
+    """The same charts, which nobody may write to any more."""
+    for array in charts:
+        array.setflags(write=False)
+    return charts
+
+
+NO_CHARTS = read_only(Charts(np.zeros(0, dtype=FACTOR), np.zeros(0)))

@@ -33,12 +33,12 @@ SCRATCH = with_rows(
 
 INFO = np.dtype(
     [
-        ("status", "i8"),  # 0 converged, else a status of kernels.solve.status
+        ("status", "i8"),  # 0 converged, else a status of kernels.status
         ("iterations", "i8"),
         ("substeps", "i8"),
         ("divided", "i8"),  # into how many of them it is divided to begin with; 0 for undivided
         ("order", "i8"),
-        ("attempt", "i8"),  # that led to the last solution, of kernels.solve.status
+        ("attempt", "i8"),  # that led to the last solution, of kernels.status
         ("residual", "f8"),  # [m/s]
         ("worst_body", "i8"),
         ("violation", "f8"),  # of the joints at the new knot [m or sine of a half angle]

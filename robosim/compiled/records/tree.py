@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from robosim.compiled.arrays import with_rows
-from robosim.compiled.records.chart import CHART_FIELDS
+from robosim.compiled.records.chart import CHART_POSE
 
 TREE_WORK = with_rows(
     [
@@ -44,7 +44,7 @@ TREE_WORK = with_rows(
         ("o1", "f8", (3,)),  # c_o at the first knot
         ("frame", "f8", (4,)),  # joint frame on the parent's side to world, at the first knot
         ("back", "f8", (4,)),  # world to child, there
-        *CHART_FIELDS,
+        *CHART_POSE,
     ],
     D=6,  # answer of the body and all beyond it to a motion of the reference
     # Of the joint's elimination (articulated.py), about the reference of the parent:

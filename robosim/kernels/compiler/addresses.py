@@ -10,7 +10,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from robosim.kernels.compiler.dense import dense
+from robosim.kernels.compiler.dense import ADDRESS, Placed, dense
 
 TYPES: dict[int, types.Type] = {}  # kind -> of the values
 
@@ -62,10 +62,13 @@ def load(typing_context, address, kind):
         return None
 
     def generate(context, builder, signature, arguments):
-        pointer = context.get_value_type(signature.return_type).as_pointer()
+        found = signature.return_type
+        if isinstance(found, Placed):
+            return builder.inttoptr(arguments[0], ADDRESS)
+        pointer = context.get_value_type(found).as_pointer()
         return builder.load(builder.inttoptr(arguments[0], pointer))
 
-    return TYPES[kind.literal_value](address, kind), generate
+    return dense(TYPES[kind.literal_value])(address, kind), generate
 
 
 @intrinsic

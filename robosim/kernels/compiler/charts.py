@@ -4,10 +4,10 @@ from llvmlite import ir
 from numba import typeof, types
 from numba.extending import intrinsic
 
-from robosim.compiled.building.charts import chart_records
+from robosim.compiled.records.chart import NO_CHARTS
 from robosim.kernels.compiler.lanes import Lanes
 
-CHARTS = typeof(chart_records([])[0])
+CHARTS = typeof(NO_CHARTS)
 
 
 @intrinsic

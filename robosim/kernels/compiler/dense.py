@@ -1,16 +1,26 @@
-"""Arrays of kernels: contiguous, and handed from one kernel to the next as an address and a shape.
+"""How kernels hand over arrays and named tuples: as little as tells what they are.
 
-numba hands over seven numbers for an array and puts them together again in what is called. A model
-has twenty arrays: most of what it generated for a kernel was that. All but two of the seven are
-constants here, or follow from the shape.
+numba hands over seven numbers for an array and puts them together again in what is called. All but
+two of these are constants here, or follow from the shape: an array is `Dense`, contiguous, and
+handed over as an address and a shape.
+
+numba hands over each array of a named tuple. A model and its scratch memory have a hundred: a call
+took as long as the elimination of two joints, whatever the kernel made use of. Here a named tuple
+is `Placed`: it lies in memory, as `robosim.kernels.compiler.addresses` leaves it there, and its
+address is handed over. A kernel reads where the arrays are that it works on.
 """
 
+import functools
+
 from llvmlite import ir
-from numba.core import types
+from numba.core import cgutils, types
 from numba.core.datamodel import models, register_default
 from numba.core.imputils import lower_cast
 
+from robosim.kernels.compiler.aliasing import PLACE, marked
+
 WORD = ir.IntType(64)
+ADDRESS = ir.IntType(8).as_pointer()
 # Where the parts of numba's arrays are, of which the first two tell who owns them.
 NAMED = types.BaseNamedTuple  # type: ignore[attr-defined]
 ITEMS, ITEM_SIZE, DATA, SHAPE, STRIDES = range(2, 7)
@@ -23,10 +33,18 @@ class Dense(types.Array):
         super().__init__(dtype, ndim, "C", readonly=readonly)
 
 
+class Placed(types.NamedTuple):
+    """A named tuple that lies in memory, where nobody changes it, as numba would have its value."""
+
+    def __init__(self, kinds, named):
+        super().__init__(kinds, named)
+        self.name = f"placed {self.name}"
+
+
 def dense(kind):
-    """The type with arrays that are dense, where they are contiguous; of nested tuples as well."""
+    """The type as kernels are compiled for it: named tuples by address, contiguous arrays dense."""
     if isinstance(kind, NAMED):
-        return types.NamedTuple([dense(one) for one in kind], kind.instance_class)
+        return Placed([dense(one) for one in kind], kind.instance_class)
     if type(kind) is types.Array and kind.layout == "C":
         return Dense(kind.dtype, kind.ndim, readonly=not kind.mutable)
     return kind
@@ -98,9 +116,92 @@ def address_at(builder, kind, value, indices):
     return builder.gep(data, [at], inbounds=True), counts[len(indices) :]
 
 
+@register_default(Placed)
+class PlacedModel(models.PrimitiveModel):
+    """The address of what lies in memory."""
+
+    def __init__(self, manager, kind):
+        super().__init__(manager, kind, ADDRESS)
+
+
+def lying(context, kind):
+    """The llvm type of a value where it lies in memory."""
+    if isinstance(kind, NAMED):
+        return ir.LiteralStructType([lying(context, one) for one in kind])
+    return context.get_value_type(kind)
+
+
+def bytes_of(kind):
+    """(size, alignment) of an llvm type of numbers and addresses [bytes]."""
+    if isinstance(kind, ir.IntType):
+        size = -(-kind.width // 8)
+        return size, size
+    if isinstance(kind, ir.ArrayType):
+        size, alignment = bytes_of(kind.element)
+        return kind.count * size, alignment
+    if isinstance(kind, ir.LiteralStructType):
+        end, most = 0, 1
+        for part in kind.elements:
+            size, alignment = bytes_of(part)
+            end, most = aligned(end, alignment) + size, max(most, alignment)
+        return aligned(end, most), most
+    return 8, 8
+
+
+def aligned(offset, alignment):
+    """The first multiple of an alignment from an offset on."""
+    return -(-offset // alignment) * alignment
+
+
+@functools.cache
+def offsets(context, kind):
+    """Where the parts of a named tuple lie in memory [bytes]."""
+    found, end = [], 0
+    for part in kind:
+        size, alignment = bytes_of(lying(context, part))
+        found.append(aligned(end, alignment))
+        end = found[-1] + size
+    return found
+
+
+def part_of(context, builder, kind, value, k):
+    """Part k of a named tuple."""
+    part = kind[k]
+    if not isinstance(kind, Placed):
+        return builder.extract_value(value, k)
+    at = offsets(context, kind)[k]
+    if isinstance(part, Placed):
+        return builder.gep(value, [WORD(at)], inbounds=True)
+
+    def read(offset, kind):
+        place = builder.gep(value, [WORD(at + offset)], inbounds=True)
+        return builder.load(builder.bitcast(place, kind.as_pointer()))
+
+    whole, first = context.get_value_type(part), len(builder.block.instructions)
+    if not isinstance(part, Dense):
+        out = read(0, whole)
+        marked(builder, first, (PLACE,))
+        return out
+    data = read(8 * DATA, whole.elements[DATA])
+    counts = [read(8 * (SHAPE + k), WORD) for k in range(part.ndim)]
+    marked(builder, first, (PLACE,))
+    return made(builder, whole, item_size(part.dtype), data, counts)
+
+
 @lower_cast(types.Array, Dense)
 @lower_cast(Dense, types.Array)
-@lower_cast(NAMED, NAMED)
 def as_it_is(context, builder, source, target, value):
-    """The same array, or tuple of arrays."""
+    """The same array."""
     return value
+
+
+@lower_cast(NAMED, Placed)
+def place(context, builder, source, target, value):
+    """The address of a copy of a named tuple."""
+    if isinstance(source, Placed):
+        return value
+    room = cgutils.alloca_once(builder, lying(context, target))
+    first = len(builder.block.instructions)
+    builder.store(value, room)
+    marked(builder, first, (PLACE,))
+    return builder.bitcast(room, ADDRESS)

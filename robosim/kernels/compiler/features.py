@@ -16,7 +16,7 @@ from numba.core import cgutils, types
 from numba.core.imputils import lower_builtin
 from numba.core.typing.templates import make_concrete_template
 
-from robosim.kernels.compiler.dense import DATA, WORD, dense
+from robosim.kernels.compiler.dense import DATA, WORD, dense, part_of
 from robosim.kernels.compiler.jit import part
 
 NUMBER, WHOLE = "number", "whole"
@@ -47,7 +47,7 @@ class Feature:
         """How numba finds the types of a call."""
         given = dict(zip(self.names, args, strict=False)) | kws
         known = {name: dense(types.unliteral(kind)) for name, kind in given.items()}
-        signature = types.int64(*self.kinds(known, number_in(known["state"])))
+        signature = types.int64(*self.kinds(known, number_in(known.get("state"))))
         template = make_concrete_template("feature", self, [signature])
         by_name = inspect.Parameter.POSITIONAL_OR_KEYWORD
         parameters = [inspect.Parameter(name, by_name) for name in self.names]
@@ -56,7 +56,9 @@ class Feature:
     def _call(self, context, builder, signature, args):
         """Generate a call by the address in the model."""
         at = self.names.index("model")
-        calls = builder.extract_value(args[at], (signature.args[at].fields.index("calls"), DATA))
+        model = signature.args[at]
+        calls = part_of(context, builder, model, args[at], model.fields.index("calls"))
+        calls = builder.extract_value(calls, DATA)
         address = builder.load(builder.gep(calls, [WORD(self.place)]))
         with cgutils.if_unlikely(builder, builder.icmp_signed("==", address, WORD(0))):
             context.call_conv._return_errcode_raw(builder, ir.Constant(ir.IntType(32), MISSING))
@@ -73,8 +75,8 @@ class Feature:
 
 
 def number_in(state):
-    """The type of floats in a state: plain ones, lanes or duals."""
-    return state.types[state.fields.index("last_dt")].dtype
+    """The type of floats in a state: plain ones, lanes or duals; None without a state."""
+    return state and state.types[state.fields.index("last_dt")].dtype
 
 
 def feature(place, **numbers):

@@ -1,9 +1,11 @@
 """How kernels are compiled: cached, without the interpreter lock, floats as in C.
 
 An `entry` is called from Python, a `kernel` by other kernels only. A `stage` is called from one
-place and becomes part of its caller. A `part` is compiled by itself, as an entry is, and called by
-its address: from stages, or from a `bridge`, as it writes what no argument of its caller is seen to
-lead to. None of them raises: a division by zero gives inf or nan.
+place and becomes part of its caller. An `aside` is for what few mechanisms have: it stays out of
+its callers, which are the faster where they do not call it. They ask before they do, as where they
+call it is taken for a place that is seldom reached. A `part` is compiled by itself, as an entry is,
+and called by its address: from stages, or from a `bridge`, as it writes what no argument of its
+caller is seen to lead to. None of them raises: a division by zero gives inf or nan.
 
 numba would make each kernel a wrapper for Python, cache it, optimize it with all that it calls,
 again at every level of the nest, and make machine code of it that nobody runs. `KernelLibrary`
@@ -284,6 +286,17 @@ class KernelLibrary(JITCodeLibrary):
         return self._final_module
 
 
+class AsideLibrary(KernelLibrary):
+    """The same for a kernel that is seldom called, and stays out of its callers."""
+
+    def finalize(self):
+        for function in self._final_module.functions:
+            if not function.is_declaration and function.linkage == Linkage.external:
+                function.add_function_attribute("noinline")
+                function.add_function_attribute("cold")
+        super().finalize()
+
+
 def all_linked(library):
     """The libraries that a library needs, with those that these need, each after all its callers.
 
@@ -466,9 +479,16 @@ class KernelCompiler(BridgeCompiler):
         return super().compile_extra(func)
 
 
+class AsideCompiler(KernelCompiler):
+    """The same for kernels that are seldom called."""
+
+    kind = AsideLibrary
+
+
 entry = compiler(EntryCompiler, cached=True)
 inner = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 part = compiler(EntryCompiler, cached=True, **inner)
 kernel = compiler(KernelCompiler, **inner)
+aside = compiler(AsideCompiler, **inner)
 bridge = compiler(BridgeCompiler, **inner)
 stage = compiler(KernelCompiler, inline="always", **inner)

@@ -18,12 +18,13 @@ from collections import Counter
 from numba.core import itanium_mangler, types
 from numba.core.cgutils import get_record_member
 from numba.core.compiler_machinery import register_pass
-from numba.core.ir import Del
+from numba.core.ir import Assign, Del, Expr, SetAttr, Var
 from numba.core.lowering import Lower
 from numba.core.typed_passes import NativeLowering
 from numba.np.arrayobj import load_item, store_item
 
-from robosim.kernels.compiler.dense import address_at, item_size, made
+from robosim.kernels.compiler.aliasing import marked, names_of_field, names_of_items
+from robosim.kernels.compiler.dense import Placed, address_at, item_size, made, part_of
 from robosim.kernels.compiler.lanes import Lanes, fma, product_of
 
 SUMS = {operator.add, operator.iadd}
@@ -70,7 +71,9 @@ class KernelLower(Lower):
         if counts:
             part = context.get_value_type(resty)
             return made(builder, part, item_size(kind.dtype), address, counts)
+        first = len(builder.block.instructions)
         item = load_item(context, builder, kind, address)
+        marked(builder, first, self._names_of_items(value))
         return context.cast(builder, item, kind.dtype, resty)
 
     def lower_setitem(self, target, index, value, signature):
@@ -81,7 +84,54 @@ class KernelLower(Lower):
         context, builder = self.context, self.builder
         address, _ = address_at(builder, kind, self.loadvar(target.name), indices)
         item = context.cast(builder, self.loadvar(value.name), self.typeof(value.name), kind.dtype)
+        first = len(builder.block.instructions)
         store_item(context, builder, kind, item, address)
+        marked(builder, first, self._names_of_items(target))
+
+    def _names_of_items(self, array):
+        """What items of an array are: those of a field, if it is known to be one."""
+        field = self._field_of(array.name)
+        return names_of_items(self.typeof(array.name).dtype) if field is None else field
+
+    def _field_of(self, name):
+        """What the items of a variable are, if all that it may be is arrays of one field."""
+        if name not in self._fields:
+            self._fields[name] = None  # for what is asked for by itself
+            found = {self._field_in(value) for value in self._values.get(name, (None,))}
+            self._fields[name] = found.pop() if len(found) == 1 else None
+        return self._fields[name]
+
+    def _field_in(self, value):
+        """The same of what is assigned to a variable."""
+        if isinstance(value, Var):
+            return self._field_of(value.name)
+        if not isinstance(value, Expr):
+            return None
+        if value.op == "getattr":
+            kind = self.typeof(value.value.name)
+            if isinstance(kind, types.Record):
+                array = isinstance(kind.typeof(value.attr), types.NestedArray)
+                return names_of_field(kind, value.attr) if array else None
+        if value.op in ("getitem", "static_getitem"):
+            return self._field_of(value.value.name)
+        return None
+
+    def lower_function_body(self):
+        self._fields, self._values = {}, {}
+        for block in self.blocks.values():
+            for one in block.find_insts(Assign):
+                self._values.setdefault(one.target.name, []).append(one.value)
+        return super().lower_function_body()
+
+    def lower_inst(self, inst):
+        first = len(self.builder.block.instructions)
+        super().lower_inst(inst)
+        if isinstance(inst, SetAttr):
+            kind = self.typeof(inst.target.name)
+            if isinstance(kind, types.Record) and not isinstance(
+                kind.typeof(inst.attr), types.NestedArray
+            ):
+                marked(self.builder, first, names_of_field(kind, inst.attr))
 
     def _indices(self, array, index):
         """Words that count along the first axes of a contiguous array; None for other accesses."""
@@ -110,11 +160,13 @@ class KernelLower(Lower):
                 return self._field(kind, expr, resty)
             if isinstance(kind, types.BaseNamedTuple):
                 return self._part(kind.fields.index(expr.attr), kind, expr, resty)
+        if expr.op == "static_getitem" and isinstance(self.typeof(expr.value.name), Placed):
+            return self._part(expr.index, self.typeof(expr.value.name), expr, resty)
         return super().lower_expr(resty, expr)
 
     def _part(self, at, kind, expr, resty):
         """A part of a named tuple."""
-        value = self.builder.extract_value(self.loadvar(expr.value.name), at)
+        value = part_of(self.context, self.builder, kind, self.loadvar(expr.value.name), at)
         return self.context.cast(self.builder, value, kind.types[at], resty)
 
     def _field(self, kind, expr, resty):
@@ -128,7 +180,9 @@ class KernelLower(Lower):
             whole = context.get_value_type(of)
             value = made(builder, whole, item_size(of.dtype), address, list(of.shape))
         else:
+            first = len(builder.block.instructions)
             value = context.unpack_value(builder, of, address, None if kind.aligned else 1)
+            marked(builder, first, names_of_field(kind, expr.attr))
         return context.cast(builder, value, of, resty)
 
     def pre_block(self, block):

@@ -5,6 +5,7 @@ from numba.extending import intrinsic
 
 from robosim.compiled.links import empty_recursion
 from robosim.kernels.compiler.addresses import TYPES, kind_of
+from robosim.kernels.compiler.dense import ADDRESS
 
 KIND = kind_of(typeof(empty_recursion()))  # of a `Recursion`
 CHARTED = kind_of(typeof(empty_recursion(charted=True)))  # of one with charts
@@ -22,9 +23,8 @@ def load_recursion(typing_context, address):
     charted = isinstance(address, types.BaseTuple)
 
     def generate(context, builder, signature, arguments):
-        pointer = context.get_value_type(signature.return_type).as_pointer()
         at = builder.extract_value(arguments[0], 0) if charted else arguments[0]
-        return builder.load(builder.inttoptr(at, pointer))
+        return builder.inttoptr(at, ADDRESS)
 
     return TYPES[CHARTED if charted else KIND](address), generate
 

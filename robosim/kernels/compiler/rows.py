@@ -13,6 +13,7 @@ from numba.extending import intrinsic
 
 from robosim.compiled.arrays import LINE, WORD
 from robosim.kernels.compiler import duals
+from robosim.kernels.compiler.aliasing import marked, names_of_items
 from robosim.kernels.compiler.lanes import DOUBLE, INDEX, Lanes, lanes_among, spread
 from robosim.kernels.compiler.lowering import add_product
 
@@ -89,6 +90,11 @@ def chosen(builder, row, order):
     return builder.shuffle_vector(row, NOTHING, order)
 
 
+def here(builder):
+    """The next instruction in a block."""
+    return len(builder.block.instructions)
+
+
 def products(context, builder, element):
     """Functions (a, b) and (a, b, c) of llvm values: a b and a b + c."""
     add = add_product(context, builder)
@@ -119,7 +125,10 @@ def read_row(typing_context, vector):
     def generate(context, builder, signature, args):
         kind = context.get_value_type(row)
         align = WORD if kind == EIGHT else None
-        return builder.load(place(context, builder, vector, args[0], kind), align=align)
+        where, first = place(context, builder, vector, args[0], kind), here(builder)
+        value = builder.load(where, align=align)
+        marked(builder, first, names_of_items(vector.dtype))
+        return value
 
     return row(vector), generate
 
@@ -131,7 +140,9 @@ def write_row(typing_context, row, vector):
 
     def generate(context, builder, signature, args):
         where = place(context, builder, vector, args[1], args[0].type)
+        first = here(builder)
         builder.store(args[0], where, align=WORD if args[0].type == EIGHT else None)
+        marked(builder, first, names_of_items(vector.dtype))
         return context.get_dummy_value()
 
     return types.void(row, vector), generate

@@ -21,8 +21,6 @@ from robosim.kernels.compiler.features import NUMBER, WHOLE, feature
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import everywhere, pick, somewhere
 from robosim.kernels.contact.kinematics import (
-    FLAT,
-    NEARLY_FLAT,
     start_contact,
     step_back,
 )
@@ -30,9 +28,7 @@ from robosim.kernels.contact.law import contact_begins, contact_center
 from robosim.kernels.contact.limits import coordinate_gap, rate_over, start_coordinate
 from robosim.kernels.contact.pads import bearing_bound, is_socket, start_bearings, start_pad
 from robosim.kernels.contact.pinned import is_pinned, loosen
-from robosim.kernels.contact.turning import describe_companion, start_companion
-from robosim.kernels.equations.algebra import assign, dot, fill
-from robosim.kernels.narrow_phase.slots import (
+from robosim.kernels.contact.slots import (
     are_far,
     assign_slots,
     find_entered,
@@ -43,7 +39,10 @@ from robosim.kernels.narrow_phase.slots import (
     mark_in_reach,
     pair_moved,
 )
-from robosim.kernels.solve.status import CONVERGED, GOES_THROUGH, NEEDS_BLOCKS
+from robosim.kernels.contact.turning import describe_companion, start_companion
+from robosim.kernels.equations.algebra import assign, dot, fill
+from robosim.kernels.narrow_phase.clip import FLAT, NEARLY_FLAT
+from robosim.kernels.status import CONVERGED, GOES_THROUGH, NEEDS_BLOCKS
 
 # Of the largest impulse, what a bearing holds that carries nothing: a cone has to have an interior.
 UNLOADED = 1e-9
@@ -98,7 +97,8 @@ def choose_contacts(scheme, model, state, memory, work, options, dt, kappa):
                     add_companions(model, guesses, system, work, k, stays, kappa, speed)
             elif stays:
                 system.valid[FACTORED] = 0
-    start_bearings(model.bearings, model.contacts, state, work, dt)
+    if model.bearings.joint.shape[0] > 0:
+        start_bearings(model.bearings, model.contacts, state, work, dt)
     least, longest = inf, 0.0
     for k in range(model.n_ground, model.contacts.shape[0]):
         contact = work.slots[k]

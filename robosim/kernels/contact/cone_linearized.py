@@ -8,11 +8,11 @@ Impulses beta along the facets, with slacks c, eta and the slip speed psi:
 All stay positive. `aim` is the barrier kappa times the weight of friction in this contact.
 """
 
-from robosim.kernels.compiler.jit import kernel
+from robosim.kernels.compiler.jit import aside
 from robosim.kernels.equations.algebra import split_pair, step_to_zero
 
 
-@kernel
+@aside
 def center(mu, c, facets, aim):
     """All variables for the normal impulse c.gamma, without slip."""
     n = facets.shape[0]
@@ -23,7 +23,7 @@ def center(mu, c, facets, aim):
         c.eta[i] = aim / c.c
 
 
-@kernel
+@aside
 def friction(beta, facets, out):
     """out (2 of 3,) = sum of beta_i b_i."""
     out[0], out[1] = 0.0, 0.0
@@ -32,7 +32,7 @@ def friction(beta, facets, out):
         out[1] += facets[i, 1] * beta[i]
 
 
-@kernel
+@aside
 def stiffness(mu, c, facets, A):
     """Friction's rows of A, whose normal A[2, 2] is known."""
     total, m0, m1 = 0.0, 0.0, 0.0
@@ -55,7 +55,7 @@ def stiffness(mu, c, facets, A):
     A[1, 2] = share * mu * m1 * A[2, 2]
 
 
-@kernel
+@aside
 def violation(mu, c, facets, u, mass):
     """Largest residual of the linear equations [m/s], the cone's over the body's mass."""
     worst, cone = 0.0, mu * c.gamma - c.c
@@ -66,7 +66,7 @@ def violation(mu, c, facets, u, mass):
     return max(worst, abs(cone) / mass)
 
 
-@kernel
+@aside
 def direction(mu, c, facets, w):
     """Directions at rest for the known w.d_gamma, into w."""
     aim = w.aim
@@ -88,7 +88,7 @@ def direction(mu, c, facets, w):
     w.d_c = (aim - w.second_c - c.c * w.d_psi) / c.psi - c.c
 
 
-@kernel
+@aside
 def answer(mu, c, facets, du, d_gamma, w):
     """Add to the directions what answers a motion `du` and a change `d_gamma` of the normal."""
     total, rise = 0.0, mu * d_gamma
@@ -105,7 +105,7 @@ def answer(mu, c, facets, du, d_gamma, w):
     w.d_c -= c.c / c.psi * rise
 
 
-@kernel
+@aside
 def second_order(facets, on, w):
     """Products of the last direction, or zero."""
     w.second_c = on * w.d_c * w.d_psi
@@ -113,7 +113,7 @@ def second_order(facets, on, w):
         w.second[i] = on * w.d_beta[i] * w.d_eta[i]
 
 
-@kernel
+@aside
 def longest_step(c, w, facets):
     """The step at which the first variable comes to zero."""
     longest = min(step_to_zero(c.c, w.d_c), step_to_zero(c.psi, w.d_psi))
@@ -123,7 +123,7 @@ def longest_step(c, w, facets):
     return longest
 
 
-@kernel
+@aside
 def products(c, w, facets, length):
     """(sum, largest, smallest) of c psi and the beta_i eta_i after `length`."""
     total = (c.c + length * w.d_c) * (c.psi + length * w.d_psi)
@@ -135,7 +135,7 @@ def products(c, w, facets, length):
     return total, largest, smallest
 
 
-@kernel
+@aside
 def land(c, facets, r, aim):
     """All pairs at the product `aim` with the differences r impulse - velocity that they have."""
     impulse, c.psi = split_pair(r * c.c - c.psi, r * aim)

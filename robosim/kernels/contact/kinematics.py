@@ -35,8 +35,6 @@ from robosim.kernels.equations.algebra import cross, dot, rotate
 # than at RECOVERY_SPEED [m/s], so that it has next to no energy when it is out.
 RECOVERY = 0.1
 RECOVERY_SPEED = 0.05
-FLAT = 0.02  # sine of the angle up to which a rim lies flat: it has no lowest point to speak of
-NEARLY_FLAT = 0.04  # and that up to which its points may touch; beyond it lower ones come first
 
 SERIES = 10  # terms for the turn of a surface, enough for a radian in a step
 

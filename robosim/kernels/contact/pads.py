@@ -4,7 +4,7 @@ Pads of a sleeve slip along the one coordinate of a hinge or slide, as all dry f
 coordinates does. Those of a socket slip in a plane, by the three rates of a ball.
 """
 
-from robosim.kernels.compiler.jit import kernel
+from robosim.kernels.compiler.jit import aside, kernel
 from robosim.kernels.contact.limits import relative_vector
 from robosim.kernels.equations.algebra import assign, dot, fill, quaternion_back
 
@@ -21,7 +21,7 @@ def is_socket(contact):
     return contact.row < 0
 
 
-@kernel
+@aside
 def pad_rows(contact, joint, out):
     """Derivative of a pad's slip by the rates of a ball, (2 of 3, m)."""
     for k in range(3):
@@ -29,7 +29,7 @@ def pad_rows(contact, joint, out):
         out[1, joint.m_T + k] = contact.scale * contact.p_end[k]
 
 
-@kernel
+@aside
 def start_pad(contact, joint, w):
     """L of a pad of a socket at the first knot."""
     w.step_back = 0.0
@@ -39,7 +39,7 @@ def start_pad(contact, joint, w):
     pad_rows(contact, joint, w.L)
 
 
-@kernel
+@aside
 def move_pad(contact, joint, q1, q2, dt, w, t):
     """w.u of a pad of a socket, and w.R."""
     at = joint.q_begin + joint.m_T
@@ -70,7 +70,7 @@ def own_share(work, contact):
     return 0.5
 
 
-@kernel
+@aside
 def hold_pad(contact, joint, own, w, law):
     """w.F of a pad of a socket against a change of the interval's slip, and into `law`.
 
@@ -101,10 +101,9 @@ def bounds_of(bearings, contacts, pressed, out):
         out[k] += contacts[k].bound * abs(pressed[n])
 
 
-@kernel
+@aside
 def start_bearings(bearings, contacts, state, work, dt):
     """Bounds to begin with: those of the last interval."""
-    if bearings.joint.shape[0] > 0:
-        work.bearings.own[0] = abs(dt) / (abs(dt) + abs(state.last_dt[0]))
-        assign(state.pressed, work.bearings.pressed)
-        bounds_of(bearings, contacts, state.pressed, work.bearings.bounds)
+    work.bearings.own[0] = abs(dt) / (abs(dt) + abs(state.last_dt[0]))
+    assign(state.pressed, work.bearings.pressed)
+    bounds_of(bearings, contacts, state.pressed, work.bearings.bounds)

@@ -6,10 +6,10 @@ from robosim.compiled.kinds import RIM, TORSION
 from robosim.kernels.compiler.jit import entry
 from robosim.kernels.contact.kinematics import on_joint, place_contact
 from robosim.kernels.contact.law import contact_impulse
+from robosim.kernels.contact.slots import find_near
 from robosim.kernels.contact.turning import is_companion
 from robosim.kernels.equations.algebra import fill
 from robosim.kernels.equations.coordinates import load_poses
-from robosim.kernels.narrow_phase.slots import find_near
 
 
 @entry

@@ -7,7 +7,7 @@ activation of a muscle, is held over the step.
 """
 
 from robosim.compiled.kinds import BUMPS, HILL
-from robosim.kernels.compiler.jit import kernel
+from robosim.kernels.compiler.jit import aside, kernel
 
 
 @kernel
@@ -23,7 +23,7 @@ def piece_at(pieces, begin, end, x):
     return low
 
 
-@kernel
+@aside
 def curve_at(pieces, begin, end, x):
     """(value, slope) of a curve at x."""
     piece = pieces[piece_at(pieces, begin, end, x)]
@@ -110,7 +110,7 @@ def affine_law(law, control, length, rate):
     return force, stiffness, damping
 
 
-@kernel
+@aside
 def actuator_law(law, pieces, control, q, u):
     """Force along a coordinate q of the rate u, and its slopes by q and by u."""
     length, rate = law.gear * q, law.gear * u

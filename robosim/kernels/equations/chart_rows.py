@@ -9,7 +9,7 @@ with the twist of the child against the parent, in the child's axes at its joint
 from math import atan2, cos, pi, sin, sqrt
 
 from robosim.compiled.kinds import FREE_TURN
-from robosim.kernels.compiler.jit import kernel
+from robosim.kernels.compiler.jit import aside, kernel
 from robosim.kernels.equations.algebra import (
     cross,
     dot,
@@ -28,7 +28,7 @@ TWO_PI = 2.0 * pi
 LONGEST = 1.5 * pi  # rotation vector; S has lost its rank at 2 pi
 
 
-@kernel
+@aside
 def find_on_chart(charts, joint, near, t):
     """Coordinates t.c_q of a child at t.r and t.y, from those `near` (m,) on; rows, what is left.
 
@@ -154,7 +154,7 @@ def world_row(row, a, b, joint, t, row_a, row_b):
         row_a[i], row_a[3 + i] = -t.w[i], -t.z[i] - t.y[i]
 
 
-@kernel
+@aside
 def chart_residual(charts, joint, near, t, out):
     """Constraints N^T x of a chart into out (6,), from t.r and t.y."""
     if charts is not None:
@@ -163,7 +163,7 @@ def chart_residual(charts, joint, near, t, out):
             out[row] = dot6(t.c_K[row], t.c_x)
 
 
-@kernel
+@aside
 def chart_jacobian(charts, joint, near, a, b, first, last, begin, t, G_a, G_b):
     """Rows first to last of t.c_K by world twists, into G_a and G_b from `begin` on."""
     if charts is not None:
@@ -173,7 +173,7 @@ def chart_jacobian(charts, joint, near, a, b, first, last, begin, t, G_a, G_b):
             world_row(t.c_K[row], a, b, joint, t, G_a[at], G_b[at])
 
 
-@kernel
+@aside
 def read_chart(charts, joint, near, t):
     """Coordinates of a chart into `near` (m,), from t.r and t.y."""
     if charts is not None:
@@ -182,7 +182,7 @@ def read_chart(charts, joint, near, t):
             near[k] = t.c_q[k]
 
 
-@kernel
+@aside
 def place_on_chart(charts, joint, q, t):
     """Pose t.r and t.y of the child in the joint frame at coordinates q (m,)."""
     if charts is not None:
@@ -193,7 +193,7 @@ def place_on_chart(charts, joint, q, t):
             t.r[i] = t.c_r[i]
 
 
-@kernel
+@aside
 def move_on_chart(charts, joint, q, v, t):
     """Twist of the child against the parent, in its own axes: t.y at its joint point, t.w."""
     if charts is not None:
@@ -205,7 +205,7 @@ def move_on_chart(charts, joint, q, v, t):
                 t.w[i] += t.c_S[k, 3 + i] * v[k]
 
 
-@kernel
+@aside
 def change_chart(charts, joint, state, mid):
     """Go on with another rotation vector of the same rotation where one has become long.
 

@@ -5,18 +5,18 @@ where v and the turn P = (e, p) are those of the interval. So a damper of a join
 either knot by the mean rate (derivation.md, Sect. 7).
 """
 
-from robosim.kernels.compiler.jit import kernel
+from robosim.kernels.compiler.jit import aside, kernel
 from robosim.kernels.equations.algebra import cross
 
 
-@kernel
+@aside
 def find_drags(drags, poses, dt, out):
     """out = all drags at `poses` of their bodies, world axes, times dt / 2."""
     for n in range(drags.shape[0]):
         turn_drag(drags[n].C, poses[drags[n].body].R, 0.5 * dt, out[n].C)
 
 
-@kernel
+@aside
 def turn_drag(C, R, scale, out):
     """out (6, 6) = scale diag(R, R) C diag(R, R)^T."""
     for i in range(6):
@@ -29,7 +29,7 @@ def turn_drag(C, R, scale, out):
             out[i, k] = scale * total
 
 
-@kernel
+@aside
 def subtract_drags(drags, motions, dt, out):
     """out -= what drags at a knot take from their bodies, which move like this."""
     for n in range(drags.shape[0]):
@@ -54,7 +54,7 @@ def drag_tangent(C, P, out):
             out[i, 3 + k] = P[0] * C[i, 3 + k] - out[i, 3 + k]
 
 
-@kernel
+@aside
 def add_drag_blocks(drags, motions, t, blocks):
     """Add the tangents of drags to the blocks F of their bodies about the centres of mass."""
     for n in range(drags.shape[0]):
@@ -66,7 +66,7 @@ def add_drag_blocks(drags, motions, t, blocks):
                 block[i, k] += t[i, k]
 
 
-@kernel
+@aside
 def add_drags_at_references(drags, motions, t, tree):
     """The same to the blocks D of a tree, about references, from where rho lead to the centres."""
     for n in range(drags.shape[0]):
@@ -90,7 +90,7 @@ def add_drags_at_references(drags, motions, t, tree):
                 D[i, k] += t[i, k]
 
 
-@kernel
+@aside
 def take_drags(drags, motions, x, t, out):
     """out -= what drags take for the directions x of their bodies, at the turns of `motions`."""
     for n in range(drags.shape[0]):
@@ -102,14 +102,14 @@ def take_drags(drags, motions, x, t, out):
                 left[i] -= t[i, k] * direction[k]
 
 
-@kernel
+@aside
 def drag_ahead(drags, poses, motions, dt, C, known):
     """known (nb,) -= what drag takes at the second knot, at `poses`; C is as `drags`, scratch."""
     find_drags(drags, poses, dt, C)
     subtract_drags(C, motions, dt, known)
 
 
-@kernel
+@aside
 def work_of_drags(drags, bodies, motions, knots, dt):
     """Twice the work that drags at the first knot do, by the motions before and after it."""
     total = 0.0

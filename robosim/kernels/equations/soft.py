@@ -7,13 +7,13 @@ arm that the node has there: derivation.md, Sect. 7. The energy is in `descripti
 
 from math import sqrt
 
-from robosim.kernels.compiler.jit import kernel
+from robosim.kernels.compiler.jit import aside, kernel
 from robosim.kernels.equations.algebra import cross, rotate
 
 SWEEPS = 5  # of Jacobi's method, for a 3 x 3 matrix
 
 
-@kernel
+@aside
 def add_element_impulses(elements, own, poses1, poses2, dt, impulses):
     """impulses += those of all elements at the first knot, which `own` keeps."""
     for n in range(elements.shape[0]):
@@ -25,7 +25,7 @@ def add_element_impulses(elements, own, poses1, poses2, dt, impulses):
             add_at_node(w.f[a], w.r1[a], impulses[element.body[a]].w)
 
 
-@kernel
+@aside
 def push_elements(elements, own, known):
     """known += impulses of all elements at the second knot."""
     for n in range(elements.shape[0]):
@@ -89,7 +89,7 @@ def strain(element, w):
             w.f[a, i] = -w.half * element.volume * (w.shear * h + w.press * c)
 
 
-@kernel
+@aside
 def add_element_blocks(elements, own, nb, blocks):
     """How the impulses at the first knot answer to motions, into blocks of pairs of bodies."""
     for n in range(elements.shape[0]):
@@ -214,7 +214,7 @@ def add_node_column(x, y, z, arm, k, block):
     block[5, k] += arm[0] * y - arm[1] * x
 
 
-@kernel
+@aside
 def take_element_answers(elements, own, nb, motions, out):
     """out -= what elements answer to motions of their bodies, as `add_element_blocks` has it."""
     for n in range(elements.shape[0]):

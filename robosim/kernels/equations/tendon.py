@@ -9,7 +9,7 @@ it can be where it wraps around something, so that only its straight parts give 
 from math import acos, asin, atan2, cos, floor, pi, sin, sqrt
 
 from robosim.compiled.kinds import PULLEY, SPHERE_WRAP, TERM, VIA
-from robosim.kernels.compiler.jit import kernel
+from robosim.kernels.compiler.jit import aside, kernel
 from robosim.kernels.equations.algebra import cross, dot, fill, rotate
 from robosim.kernels.equations.joint import joint_motion_map
 
@@ -20,7 +20,7 @@ def is_tendon(joint):
     return joint.path_end > joint.path_begin
 
 
-@kernel
+@aside
 def follow_tendon(model, joint, poses, q, spans, t):
     """The length of a tendon at `poses` and joint coordinates q; its rows into `spans`."""
     for n in range(joint.span_begin, joint.span_end):

@@ -10,7 +10,7 @@ from robosim.kernels.compiler.jit import kernel, stage
 from robosim.kernels.minimal.knot import find_momenta, solve_mass
 from robosim.kernels.minimal.place import place_at_knot
 from robosim.kernels.minimal.step import add_rest, correct, find_residual, move_on
-from robosim.kernels.solve.status import CONVERGED, OUT_OF_ITERATIONS
+from robosim.kernels.status import CONVERGED, OUT_OF_ITERATIONS
 from robosim.kernels.step.linearize import begin_at, end_at
 from robosim.kernels.step.run import control
 

@@ -14,7 +14,7 @@ from robosim.kernels.minimal.step import (
     step,
 )
 from robosim.kernels.recursive.passive import potential_value
-from robosim.kernels.solve.status import CONVERGED, SINGULAR
+from robosim.kernels.status import CONVERGED, SINGULAR
 from robosim.kernels.step.run import apply_controls, control, servo_torques
 
 

@@ -14,7 +14,7 @@ from robosim.kernels.minimal.constraints import (
 from robosim.kernels.minimal.elimination import solve_tree
 from robosim.kernels.minimal.knot import find_accelerations, find_velocities, settle
 from robosim.kernels.minimal.place import hinges_torque, turn_on
-from robosim.kernels.solve.status import (
+from robosim.kernels.status import (
     CONVERGED,
     NOT_FINITE,
     OUT_OF_ITERATIONS,

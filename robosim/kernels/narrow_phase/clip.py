@@ -8,12 +8,13 @@ from math import inf, sqrt
 
 from robosim.compiled.kinds import CYLINDER
 from robosim.kernels.compiler.jit import kernel
-from robosim.kernels.contact.kinematics import FLAT, NEARLY_FLAT
 from robosim.kernels.equations.algebra import assign, cross, dot
 from robosim.kernels.narrow_phase.candidates import add_plane, add_rim
 from robosim.kernels.narrow_phase.points import clamp, nearest, normalize, offset_dot
 
 UPRIGHT = 0.2  # sine of the angle of axis and normal below which a cylinder leans on its rim alone
+FLAT = 0.02  # the same up to which a rim lies flat: it has no lowest point to speak of
+NEARLY_FLAT = 0.04  # and that up to which its points may touch; beyond it lower ones come first
 ENTERED = 1e-7  # margin, over the size of the shapes, below which what is entered is looked for
 RIM_TAG = 6  # of what a rim touches with, after the tags of the points of `cylinder_outline`
 

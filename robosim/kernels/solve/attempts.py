@@ -27,7 +27,7 @@ from robosim.kernels.solve.interior_point import (
     start_jump,
 )
 from robosim.kernels.solve.newton import evaluate, factor, find_direction
-from robosim.kernels.solve.status import (
+from robosim.kernels.status import (
     CAREFUL,
     COLD,
     CONVERGED,

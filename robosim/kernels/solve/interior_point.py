@@ -33,7 +33,7 @@ from robosim.kernels.contact.law import (
 from robosim.kernels.equations.algebra import dot
 from robosim.kernels.equations.constraints import OPEN, WEDGED, keeps_closed
 from robosim.kernels.solve.newton import evaluate, factor, find_direction, remember, take_step
-from robosim.kernels.solve.status import (
+from robosim.kernels.status import (
     CAREFUL,
     COLD,
     CONVERGED,

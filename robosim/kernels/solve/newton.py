@@ -187,7 +187,8 @@ def unbalanced_momenta(scheme, model, system, work, out):
         for k in range(3):
             r[k] = residual[k] - model.bodies[i].mass * x[k]
             r[3 + k] = residual[3 + k] - dot(t.R_J[k], x[3:])
-    take_drags(work.drags, work.bodies, work.rhs, t.S_a, out)
+    if model.drags.shape[0] > 0:
+        take_drags(work.drags, work.bodies, work.rhs, t.S_a, out)
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         contact, w = work.slots[k], system.contacts[k]

@@ -2,7 +2,7 @@
 
 from robosim.kernels.compiler.jit import stage
 from robosim.kernels.equations.algebra import fill
-from robosim.kernels.solve.status import CONVERGED
+from robosim.kernels.status import CONVERGED
 from robosim.kernels.step.finish import find_knot_velocities
 from robosim.kernels.step.knot import put_bodies
 from robosim.kernels.step.run import apply_controls, servo_torques

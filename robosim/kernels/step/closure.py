@@ -28,7 +28,7 @@ from robosim.kernels.solve.graph.assemble import (
     place_joint_blocks,
 )
 from robosim.kernels.solve.graph.ldu import ldu_factor, ldu_solve
-from robosim.kernels.solve.status import CONVERGED
+from robosim.kernels.status import CONVERGED
 from robosim.kernels.step.knot import (
     CLOSE,
     MOST_REPETITIONS,

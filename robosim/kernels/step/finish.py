@@ -11,7 +11,7 @@ from robosim.kernels.equations.algebra import assign, fill, rotate_back
 from robosim.kernels.equations.arcs import add_changes
 from robosim.kernels.equations.chart_rows import change_chart
 from robosim.kernels.equations.joint import is_chart, is_driven
-from robosim.kernels.solve.status import CONVERGED
+from robosim.kernels.status import CONVERGED
 from robosim.kernels.step.start import start_interval
 from robosim.kernels.step.velocities import find_velocities
 

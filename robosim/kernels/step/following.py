@@ -130,7 +130,7 @@ def answer_at_end(scheme, model, state, system, work, dt):
     clear_rows(work.rhs)
     for i in range(nb):
         assign(work.known[i].w, work.rhs[i].w)
-    solve_joints(model, system, work, work.rhs, True, False)
+    solve_joints(model, None, system, work, work.rhs, True, False)
     for i in range(nb):
         assign(work.rhs[i].w, work.twists[i].w)
     if work.scratch[0].arcs != 0:

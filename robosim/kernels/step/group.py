@@ -9,8 +9,8 @@ from robosim.kernels.compiler.addresses import load, read_word, write_word
 from robosim.kernels.compiler.jit import bridge, kernel, stage
 from robosim.kernels.compiler.lanes import lane, together
 from robosim.kernels.equations.algebra import fill
-from robosim.kernels.solve.status import CONVERGED
 from robosim.kernels.solve.tree import scheme as tree
+from robosim.kernels.status import CONVERGED
 from robosim.kernels.step.run import apply_controls, asks, servo_torques
 from robosim.kernels.step.step import advance
 

@@ -6,11 +6,11 @@ Bodies turn too far, shapes go through each other, or impacts give energy.
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import least_of_limbs, over_limbs, pick, somewhere
 from robosim.kernels.contact.kinematics import RECOVERY_SPEED, on_joint
+from robosim.kernels.contact.slots import goes_through
 from robosim.kernels.equations.algebra import dot
 from robosim.kernels.equations.body import angular_momentum
 from robosim.kernels.equations.drag import work_of_drags
-from robosim.kernels.narrow_phase.slots import goes_through
-from robosim.kernels.solve.status import CONVERGED, GIVES_ENERGY, GOES_THROUGH, TURNS_FAR
+from robosim.kernels.status import CONVERGED, GIVES_ENERGY, GOES_THROUGH, TURNS_FAR
 
 HALF_RADIAN = 0.8775825618903728  # its cosine
 FINE = 8  # parts of a step from which on impacts may do whatever work their equations ask for
@@ -55,7 +55,8 @@ def constraints_give(model, state, system, loads, work, options, dt):
         work_done += body.share * 0.5 * given
         energy += body.share * 0.5 * (body.mass * dot(v, v) + turning)
         mass += body.share * body.mass
-    work_done -= 0.5 * work_of_drags(work.drags, model.bodies, work.bodies, state.bodies, dt)
+    if model.drags.shape[0] > 0:
+        work_done -= 0.5 * work_of_drags(work.drags, model.bodies, work.bodies, state.bodies, dt)
     fall = RECOVERY_SPEED * RECOVERY_SPEED + dt * dt * dot(options.gravity, options.gravity)
     explained = over_limbs(CURVED * energy + mass * fall)
     if not somewhere(over_limbs(work_done) > explained):

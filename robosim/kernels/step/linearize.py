@@ -7,7 +7,7 @@ from robosim.kernels.compiler.addresses import copy_record, read_word, write_wor
 from robosim.kernels.compiler.duals import DIRECTIONS, number_of, slope, with_slope
 from robosim.kernels.compiler.jit import kernel, stage
 from robosim.kernels.equations.algebra import fill
-from robosim.kernels.solve.status import CONVERGED
+from robosim.kernels.status import CONVERGED
 from robosim.kernels.step.closure import move_onto_loops, start_near
 from robosim.kernels.step.following import follow_torques, keep_momenta, note_momenta
 from robosim.kernels.step.knot import put_bodies

@@ -6,7 +6,7 @@ from robosim.kernels.compiler.addresses import call_controller
 from robosim.kernels.compiler.jit import kernel, stage
 from robosim.kernels.equations.algebra import assign
 from robosim.kernels.equations.joint_forces import motor_torque, servo_torque
-from robosim.kernels.solve.status import CONVERGED
+from robosim.kernels.status import CONVERGED
 from robosim.kernels.step.finish import find_knot_velocities
 from robosim.kernels.step.step import step
 

@@ -31,7 +31,8 @@ def start_interval(scheme, model, state, system, loads, work, options, dt, end):
         for k in range(3):
             work.known[i].w[k] += 0.5 * dt * body.mass * options.gravity[k]
     scheme.start(model, state, system, loads, work, dt)
-    find_drags(model.drags, system.pose1, dt, work.drags)
+    if model.drags.shape[0] > 0:
+        find_drags(model.drags, system.pose1, dt, work.drags)
     # Rows that no equation has stay zero.
     clear_rows(work.residual)
     for j in range(model.joints.shape[0]):

@@ -14,7 +14,7 @@ from robosim.kernels.compiler.jit import bridge, kernel, stage
 from robosim.kernels.compiler.lanes import somewhere
 from robosim.kernels.compiler.parts import call_solver
 from robosim.kernels.equations.algebra import fill
-from robosim.kernels.solve.status import (
+from robosim.kernels.status import (
     CONVERGED,
     NEEDS_BLOCKS,
     NOT_SMOOTH,

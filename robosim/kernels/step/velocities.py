@@ -32,7 +32,7 @@ from robosim.kernels.equations.drag import drag_ahead, subtract_drags
 from robosim.kernels.equations.joint import joint_motion_map
 from robosim.kernels.equations.joint_forces import knot_law, push_somewhere, rotor_law
 from robosim.kernels.solve.newton import condense_contact
-from robosim.kernels.solve.status import CONVERGED, SINGULAR
+from robosim.kernels.status import CONVERGED, SINGULAR
 
 STRAY = 3.0  # how much farther than the momenta friction may take the velocities at a knot
 BEYOND = 1e-9  # part of its bound by which a rate at a knot may be beyond it
@@ -171,7 +171,8 @@ def carry_momenta(scheme, model, system, loads, work, options, dt):
     with the body, and to keep its moment about the world the body's own has to give dt v x e.
     """
     scheme.end_joints(model, system, work)
-    subtract_drags(work.drags, work.bodies, dt, work.known)
+    if model.drags.shape[0] > 0:
+        subtract_drags(work.drags, work.bodies, dt, work.known)
     for i in range(model.bodies.shape[0]):
         known, v, e = work.known[i].w, work.bodies[i].v, work.scratch[0].w
         for k in range(6):
@@ -182,7 +183,8 @@ def carry_momenta(scheme, model, system, loads, work, options, dt):
         known[4] -= dt * (v[2] * e[0] - v[0] * e[2])
         known[5] -= dt * (v[0] * e[1] - v[1] * e[0])
     scheme.push_joints(model, system, loads, work, dt)
-    drag_ahead(model.drags, work.pose2, work.bodies, dt, work.drags, work.known)
+    if model.drags.shape[0] > 0:
+        drag_ahead(model.drags, work.pose2, work.bodies, dt, work.drags, work.known)
     for i in range(model.bodies.shape[0]):
         for k in range(3):
             work.known[i].w[k] += 0.5 * dt * model.bodies[i].mass * options.gravity[k]

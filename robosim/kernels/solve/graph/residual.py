@@ -76,7 +76,8 @@ def dynamics_residual(model, system, work, dt, info):
         for k in range(3):
             r[k] = work.known[i].w[k] + work.impulse[i].w[k] - body.mass * w.v[k]
             r[3 + k] = work.known[i].w[3 + k] + work.impulse[i].w[3 + k] - t.w[k]
-    subtract_drags(work.drags, work.bodies, dt, work.residual)
+    if model.drags.shape[0] > 0:
+        subtract_drags(work.drags, work.bodies, dt, work.residual)
     for i in range(model.bodies.shape[0]):
         body, r = model.bodies[i], work.residual[i].w
         rotate_back(system.pose1[i].R, r[3:], t.y)

@@ -45,7 +45,7 @@ from robosim.kernels.solve.graph.residual import (
     dynamics_residual,
     law_residual,
 )
-from robosim.kernels.solve.status import STALLED
+from robosim.kernels.status import STALLED
 
 
 @kernel
@@ -142,7 +142,8 @@ def place(model, state, system, loads, work, dt):
     for i in range(model.bodies.shape[0]):
         end_pose(system.pose1[i], work.bodies[i].v, work.bodies[i].P, dt, work.pose2[i])
     impulses, knot = work.impulse, system.pose1
-    add_element_impulses(model.elements, work.elements, knot, work.pose2, dt, impulses)
+    if model.elements.shape[0] > 0:
+        add_element_impulses(model.elements, work.elements, knot, work.pose2, dt, impulses)
     return constraint_equations(model, state, system, loads, work, dt)
 
 
@@ -169,8 +170,10 @@ def open_blocks(model, system, work):
     for i in range(model.bodies.shape[0]):
         turned, block = work.bodies[i].P, system.blocks[i].F
         angular_momentum_tangent(system.inertias[i].J, turned, block[3:, 3:])
-    add_drag_blocks(work.drags, work.bodies, work.scratch[0].S_a, system.blocks)
-    add_element_blocks(model.elements, work.elements, model.bodies.shape[0], system.blocks)
+    if model.drags.shape[0] > 0:
+        add_drag_blocks(work.drags, work.bodies, work.scratch[0].S_a, system.blocks)
+    if model.elements.shape[0] > 0:
+        add_element_blocks(model.elements, work.elements, model.bodies.shape[0], system.blocks)
 
 
 @kernel
@@ -213,7 +216,8 @@ def add_unbalanced(model, system, work, out):
     """out += what the direction's multipliers do to bodies."""
     add_constraint_momenta(model, system, work, out)
     nb = model.bodies.shape[0]
-    take_element_answers(model.elements, work.elements, nb, work.rhs, out)
+    if model.elements.shape[0] > 0:
+        take_element_answers(model.elements, work.elements, nb, work.rhs, out)
 
 
 @kernel
@@ -283,7 +287,8 @@ def push_joints(model, system, loads, work, dt):
                     work.known[joint.parent].w[k] += w.G_a[n + row, k] * w.half[row]
                     work.known[joint.child].w[k] += w.G_b[n + row, k] * w.half[row]
                 add_span_impulses(model, joint, work.span2, w.half[row], work.known)
-    push_elements(model.elements, work.elements, work.known)
+    if model.elements.shape[0] > 0:
+        push_elements(model.elements, work.elements, work.known)
     scale, known = 0.5 * dt, work.known
     add_joint_forces(model, work.pose2, work.span2, loads.tau, scale, work, known)
 

@@ -234,18 +234,18 @@ def factor_tree(joints, loops, directions, rows, tree, border, arms, held):
 
     With `held` both ends of the system are at the second knot.
     """
-    nb, tied = tree.shape[0] - 1, loops.ties.shape[0] > 0
-    if tied:
+    nb = tree.shape[0] - 1
+    if loops is not None:
         begin_loops(joints, loops, directions, rows, border, arms, tree, held)
     for b in range(nb - 1, -1, -1):
         joint, w = joints[b], tree[b]
-        if tied and factor_loops(b, loops, border, w.D) != 0:
+        if loops is not None and factor_loops(b, loops, border, w.D) != 0:
             return 1 + b
         if factor_joint(b, joints, rows, tree, held) != 0:
             return 1 + b
-        if tied:
+        if loops is not None:
             pass_joint(b, joint, loops, w, arms, border, held)
-    if tied and factor_loops(nb, loops, border, tree[nb].D) != 0:
+    if loops is not None and factor_loops(nb, loops, border, tree[nb].D) != 0:
         return 1 + nb
     return 0
 
@@ -297,15 +297,16 @@ def own_blocks(model, system, work):
         w, K = system.tree[i], work.scratch[0].R_J
         angular_momentum_tangent(system.inertias[i].J, work.bodies[i].P, K)
         own_block(model.bodies[i].mass, K, w.rho1, w.rho2, w.D)
-    add_drags_at_references(work.drags, work.bodies, work.scratch[0].S_a, system.tree)
+    if model.drags.shape[0] > 0:
+        add_drags_at_references(work.drags, work.bodies, work.scratch[0].S_a, system.tree)
 
 
 @kernel
-def factor_joints(model, system, work, held):
-    """`factor_tree` of the model, from the blocks of its bodies."""
+def factor_joints(model, loops, system, work, held):
+    """`factor_tree` of the model, from the blocks of its bodies, with its `loops` or without."""
     return factor_tree(
         model.joints,
-        model.loops,
+        loops,
         system.directions,
         work.joints,
         system.tree,

@@ -14,7 +14,6 @@ from robosim.kernels.compiler.lanes import everywhere, over_limbs, somewhere
 from robosim.kernels.equations.algebra import assign, clear_rows
 from robosim.kernels.equations.drag import subtract_drags
 from robosim.kernels.solve.interior_point import OPEN, keeps_closed
-from robosim.kernels.solve.status import CONVERGED, NOT_FINITE, STALLED
 from robosim.kernels.solve.tree.eliminate import factor_joint, own_blocks
 from robosim.kernels.solve.tree.loops import (
     add_rates,
@@ -36,6 +35,7 @@ from robosim.kernels.solve.tree.residual import (
 )
 from robosim.kernels.solve.tree.sweep import answer_wrench, pass_motion
 from robosim.kernels.solve.tree.unknowns import move_body, move_tree, remember_joint, step_joint
+from robosim.kernels.status import CONVERGED, NOT_FINITE, STALLED
 
 MOST = 8  # iterations; what needs more is for the general method
 EXACT = 0.1  # part of the tolerance to which a tree without loops is solved
@@ -47,11 +47,13 @@ SLOW = 0.1  # part of the residual that an iteration may leave with factors that
 def solve_free(model, loops, state, system, loads, work, options, dt, info):
     """Solve the equations of a tree without contacts, from the guess in its unknowns; a status.
 
+    `loops` are the model's, or None where it has none: then nothing of them is compiled, here and
+    in the sweeps.
+
     The factors are those of the guess for as long as each iteration leaves less than a tenth. The
     residual is measured in their metric, as the velocity of the step that is left.
     """
-    tied = loops.ties.shape[0] > 0
-    mass, laws, fresh, before = 0.0, tied, True, inf
+    mass, laws, fresh, before = 0.0, loops is not None, True, inf
     for b in range(model.bodies.shape[0]):
         joint = model.joints[b]
         mass += model.bodies[b].share * model.bodies[b].mass
@@ -59,13 +61,13 @@ def solve_free(model, loops, state, system, loads, work, options, dt, info):
         laws = laws or work.joints[b].rows > joint.n_T + joint.n_R
     mass = over_limbs(mass)
     # A loop makes an iteration cost more, and gains less by one.
-    enough = options.tolerance * (1.0 if tied else EXACT)
+    enough = options.tolerance * (EXACT if loops is None else 1.0)
     # The tolerance would spoil order four: its parts are solved down to what rounding leaves.
     wanted = enough * (POLISHED if info.order == 4 else 1.0)
     system.valid[FACTORED] = 0
     info.worst_body = 0
     clear_rows(work.impulse)
-    move_tree(model.joints, work.bodies, system.tree, dt)
+    move_tree(model.joints, work.bodies, system.tree, work.scratch[0], dt)
     if system.valid[FORESEEN] != 0:
         # What falls freely does as it is guessed to, which can be seen without any factors.
         open_by = follow_joints(model, loops, state, system, loads, work, dt) if laws else 0.0
@@ -77,7 +79,8 @@ def solve_free(model, loops, state, system, loads, work, options, dt, info):
         open_by = follow_joints(model, loops, state, system, loads, work, dt) if laws else 0.0
         if fresh:
             own_blocks(model, system, work)
-            find_loop_rows(model, loops, work)
+            if loops is not None:
+                find_loop_rows(model, work)
         size = sweep_up(
             model.bodies,
             system.inertias,
@@ -139,11 +142,13 @@ def follow_joints(model, loops, state, system, loads, work, dt):
     left = 0.0
     for b in range(model.bodies.shape[0]):
         system.tree[b].posed = 0
-    if loops.ties.shape[0] > 0:
+    if loops is not None:
         clear_rows(work.impulse)
-        left = loop_equations(model, loops, system, work, dt)
+        left = loop_equations(model, system, work, dt)
     tree_laws(model, state, system, loads, work, dt)
-    return max(left, coupling_equations(model, loops, work, dt))
+    if loops is not None:
+        left = max(left, coupling_equations(model, work, dt))
+    return left
 
 
 @kernel
@@ -170,8 +175,8 @@ def sweep_up(
 
     That is twice an energy. With `fresh` joints are eliminated on the way, from the blocks tree.D.
     """
-    size, nb, tied = 0.0, bodies.shape[0], loops.ties.shape[0] > 0
-    if tied:
+    size, nb = 0.0, bodies.shape[0]
+    if loops is not None:
         if fresh:
             begin_loops(joints, loops, directions, rows, border, arms, tree, False)
         load_loops(loops, border, residual)
@@ -183,18 +188,18 @@ def sweep_up(
     for b in range(nb - 1, -1, -1):
         if not resists:
             left_momentum(b, bodies, inertias, motions, known, residual, t, dt)
-        if tied:
+        if loops is not None:
             for k in range(6):
                 residual[b].w[k] += impulses[b].w[k]
             if fresh and factor_loops(b, loops, border, tree[b].D) != 0:
                 return inf
         if fresh and factor_joint(b, joints, rows, tree, False) != 0:
             return inf
-        if tied and fresh:
+        if loops is not None and fresh:
             pass_joint(b, joints[b], loops, tree[b], arms, border, False)
         along = answer_wrench(b, joints, loops, rows, tree, border, arms, residual, False)
         size += bodies[b].share * along
-    if tied:
+    if loops is not None:
         if fresh and factor_loops(nb, loops, border, tree[nb].D) != 0:
             return inf
         answer_loops(nb, loops, border, tree[nb].f)
@@ -208,23 +213,23 @@ def sweep_down(joints, loops, motions, rows, couplings, tree, border, arms, x, t
     One body after the other is done in three stages, so that each finds what it waits for: what the
     joint of one does, the step of the one before it, and where this puts the one before that.
     """
-    nb, tied = tree.shape[0] - 1, loops.ties.shape[0] > 0
-    if tied:
+    nb = tree.shape[0] - 1
+    if loops is not None:
         end_loops(nb, loops, border, tree[nb].x)
     for n in range(nb + 2):
         if n < nb:
-            if tied:
+            if loops is not None:
                 add_rates(n, joints[n].m_T + joints[n].m_R, loops, arms, border, tree[n].s)
             pass_motion(n, joints, tree, False)
-            if tied:
+            if loops is not None:
                 end_loops(n, loops, border, tree[n].x)
             remember_joint(n, tree)
             assign(motions[n].P, motions[n].P_old)
         if 0 < n <= nb:
             step_joint(n - 1, joints, motions, tree, t, dt, 1.0)
         if n > 1:
-            move_body(n - 2, joints, motions, tree, dt)
-    if tied:
+            move_body(n - 2, joints, motions, tree, t, dt)
+    if loops is not None:
         keep_multipliers(loops, border, x)
         for n in range(loops.ties.shape[0]):
             tie = loops.ties[n]

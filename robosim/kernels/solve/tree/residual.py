@@ -4,7 +4,7 @@ from math import isfinite, sqrt
 
 from robosim.compiled.kinds import BALL, HINGE
 from robosim.kernels.compiler.charts import charts_of
-from robosim.kernels.compiler.jit import kernel, stage
+from robosim.kernels.compiler.jit import aside, kernel, stage
 from robosim.kernels.compiler.lanes import everywhere, over_limbs, somewhere
 from robosim.kernels.equations.algebra import dot, fill, rotate
 from robosim.kernels.equations.body import angular_momentum
@@ -35,52 +35,55 @@ def tree_laws(model, state, system, loads, work, dt):
 
 
 @kernel
-def loop_equations(model, loops, system, work, dt):
+def is_tied(model):
+    """Whether a tree has joints that close loops, or couplings."""
+    return model.loops.ties.shape[0] > 0
+
+
+@aside
+def loop_equations(model, system, work, dt):
     """Rows of joints that close loops of a tree into work.residual; what is left of them [m/s]."""
     worst, nb = 0.0, model.bodies.shape[0]
-    if loops.ties.shape[0] > 0:
-        for n in range(loops.joint.shape[0]):
-            j = loops.joint[n]
-            joint, way, w = model.joints[j], system.directions[j], work.joints[j]
-            pose_body(system, work, joint.child, dt)
-            if joint.parent < nb:
-                pose_body(system, work, joint.parent, dt)
-            residual = work.residual[joint.node].w
-            left = joint_equations(joint, w, work.pose2, work.q2, work.scratch[0], dt, residual)
-            worst = max(worst, left)
-            add_joint_impulses(joint, way, w, work.impulse)
+    for n in range(model.loops.joint.shape[0]):
+        j = model.loops.joint[n]
+        joint, way, w = model.joints[j], system.directions[j], work.joints[j]
+        pose_body(system, work, joint.child, dt)
+        if joint.parent < nb:
+            pose_body(system, work, joint.parent, dt)
+        residual = work.residual[joint.node].w
+        left = joint_equations(joint, w, work.pose2, work.q2, work.scratch[0], dt, residual)
+        worst = max(worst, left)
+        add_joint_impulses(joint, way, w, work.impulse)
     return worst
 
 
-@kernel
-def coupling_equations(model, loops, work, dt):
+@aside
+def coupling_equations(model, work, dt):
     """Rows of couplings into work.residual, and what they do along coordinates, after the laws.
 
     Returns what is left of them [m/s]. A driven joint takes what a coupling does to it.
     """
     worst = 0.0
-    if loops.ties.shape[0] > 0:
-        for n in range(model.couplings.shape[0]):
-            coupling, w = model.couplings[n], work.couplings[n]
-            w.g = -coupling.offset
-            for i in range(2):
-                joint = model.joints[coupling.joint[i]]
-                w.g += coupling.factor[i] * work.q2[joint.q_begin]
-                if not is_driven(joint):
-                    row, impulse = coupling.row[i], coupling.factor[i] * w.impulse
-                    work.residual[joint.node].w[row] += impulse
-            value = w.g / dt + coupling.compliance * w.impulse
-            work.residual[coupling.node].w[0] = -value
-            worst = max(worst, abs(value))
+    for n in range(model.couplings.shape[0]):
+        coupling, w = model.couplings[n], work.couplings[n]
+        w.g = -coupling.offset
+        for i in range(2):
+            joint = model.joints[coupling.joint[i]]
+            w.g += coupling.factor[i] * work.q2[joint.q_begin]
+            if not is_driven(joint):
+                row, impulse = coupling.row[i], coupling.factor[i] * w.impulse
+                work.residual[joint.node].w[row] += impulse
+        value = w.g / dt + coupling.compliance * w.impulse
+        work.residual[coupling.node].w[0] = -value
+        worst = max(worst, abs(value))
     return worst
 
 
-@kernel
-def find_loop_rows(model, loops, work):
+@aside
+def find_loop_rows(model, work):
     """Directions at the second knot of the joints that close loops of a tree."""
-    if loops.ties.shape[0] > 0:
-        for n in range(loops.joint.shape[0]):
-            rows_ahead(model, work, loops.joint[n])
+    for n in range(model.loops.joint.shape[0]):
+        rows_ahead(model, work, model.loops.joint[n])
 
 
 @kernel
@@ -93,7 +96,8 @@ def find_residual(bodies, inertias, motions, known, impulses, drags, residual, t
         for k in range(6):
             r[k] += impulse[k]
         mass += bodies[b].share * bodies[b].mass
-    subtract_drags(drags, motions, dt, residual)
+    if drags.shape[0] > 0:
+        subtract_drags(drags, motions, dt, residual)
     return over_limbs(mass)
 
 
@@ -108,7 +112,7 @@ def left_momentum(b, bodies, inertias, motions, known, residual, t, dt):
 
 
 @kernel
-def share_residual(bodies, joints, rows, tree, residual, info):
+def share_residual(bodies, joints, rows, tree, residual, t, info):
     """Twice a kinetic energy: of what is left of the equations, whatever joints may give.
 
     Leaves in tree.passed what each joint takes from its body to pass it on to the parent. What it
@@ -136,7 +140,7 @@ def share_residual(bodies, joints, rows, tree, residual, info):
                 add_laws(joint, residual[joint.node].w, w.u)
             size = 0.0
             if is_chart(joint):
-                size = share_on_chart(charts_of(joint, w), joint, w, bodies[b].mass)
+                size = share_on_chart(charts_of(joint, w), joint, w, t, bodies[b].mass)
             else:
                 for row in range(joint.m_T):
                     size += w.u[row] * w.u[row] / bodies[b].mass
@@ -297,7 +301,7 @@ def add_tree_forces(joints, poses, forces, scale, second, tree, t, impulses):
         if somewhere(size != 0.0):
             for row in range(joint.m_T + joint.m_R):
                 t.f[row] = scale * forces[joint.v_begin + row]
-            push_coordinates(joint, poses[b], t.f, second, tree, impulses)
+            push_coordinates(joint, poses[b], t.f, second, tree, t, impulses)
 
 
 @kernel
@@ -309,7 +313,7 @@ def push_axis(joint, moment, axis, child, parent):
 
 
 @kernel
-def push_coordinates(joint, pose, forces, second, tree, impulses):
+def push_coordinates(joint, pose, forces, second, tree, t, impulses):
     """impulses += world wrenches of one joint's generalized impulses (m,), at either knot."""
     w, w_a = tree[joint.child], tree[joint.parent]
     child, parent = impulses[joint.child].w, impulses[joint.parent].w
@@ -319,7 +323,7 @@ def push_coordinates(joint, pose, forces, second, tree, impulses):
     f = w.x
     fill(0.0, f)
     if is_chart(joint):
-        push_on_chart(charts_of(joint, w), joint, forces, w.Z2 if second else w.Z1, w, f)
+        push_on_chart(charts_of(joint, w), joint, forces, w.Z2 if second else w.Z1, t, f)
     elif joint.m_R > 0:
         # The rotations of C, in child axes.
         for i in range(3):
@@ -350,20 +354,20 @@ def tree_residual(model, system, work, dt, info):
         work.scratch[0],
         dt,
     )
-    size = share_residual(model.bodies, model.joints, work.joints, system.tree, work.residual, info)
+    rows, t = work.joints, work.scratch[0]
+    size = share_residual(model.bodies, model.joints, rows, system.tree, work.residual, t, info)
     return sqrt(abs(size) / mass) if isfinite(size) else size
 
 
-@kernel
-def add_loop_momenta(model, loops, system, work, out):
+@aside
+def add_loop_momenta(model, system, work, out):
     """out += what the direction's multipliers of loops do to bodies, and along coordinates."""
-    if loops.ties.shape[0] > 0:
-        for n in range(loops.joint.shape[0]):
-            add_joint_momenta(model, system, work, loops.joint[n], out)
-        for n in range(model.couplings.shape[0]):
-            coupling = model.couplings[n]
-            for i in range(2):
-                joint = model.joints[coupling.joint[i]]
-                if not is_driven(joint):
-                    impulse = coupling.factor[i] * work.rhs[coupling.node].w[0]
-                    out[joint.node].w[coupling.row[i]] += impulse
+    for n in range(model.loops.joint.shape[0]):
+        add_joint_momenta(model, system, work, model.loops.joint[n], out)
+    for n in range(model.couplings.shape[0]):
+        coupling = model.couplings[n]
+        for i in range(2):
+            joint = model.joints[coupling.joint[i]]
+            if not is_driven(joint):
+                impulse = coupling.factor[i] * work.rhs[coupling.node].w[0]
+                out[joint.node].w[coupling.row[i]] += impulse

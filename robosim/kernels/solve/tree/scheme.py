@@ -10,7 +10,7 @@ from robosim.compiled.kinds import HINGE
 from robosim.compiled.memory import FACTORED, PLACED
 from robosim.kernels.compiler.addresses import copy_record
 from robosim.kernels.compiler.charts import charts_of
-from robosim.kernels.compiler.jit import kernel
+from robosim.kernels.compiler.jit import aside, kernel
 from robosim.kernels.compiler.lanes import everywhere, pick
 from robosim.kernels.contact.turning import is_companion
 from robosim.kernels.equations.algebra import assign, fill, similarity
@@ -23,7 +23,6 @@ from robosim.kernels.equations.joint import (
     read_coordinates,
     read_velocities,
 )
-from robosim.kernels.solve.status import CONVERGED
 from robosim.kernels.solve.tree.charts import apart_on_chart
 from robosim.kernels.solve.tree.eliminate import (
     condense_at_reference,
@@ -38,6 +37,7 @@ from robosim.kernels.solve.tree.residual import (
     coupling_equations,
     find_loop_rows,
     given_back,
+    is_tied,
     leave_residual,
     loop_equations,
     push_coordinates,
@@ -45,6 +45,7 @@ from robosim.kernels.solve.tree.residual import (
     tree_residual,
 )
 from robosim.kernels.solve.tree.sweep import solve_joints
+from robosim.kernels.solve.tree.tied import factor_tied, solve_tied, sweep_tied
 from robosim.kernels.solve.tree.unknowns import (
     add_remembered_rates,
     axes_apart,
@@ -69,6 +70,7 @@ from robosim.kernels.solve.tree.unknowns import coordinate_rate as coordinate_ra
 from robosim.kernels.solve.tree.unknowns import finish_poses as finish_poses
 from robosim.kernels.solve.tree.unknowns import look_ahead as look_ahead
 from robosim.kernels.solve.trend import choose_trend
+from robosim.kernels.status import CONVERGED
 
 
 @kernel
@@ -156,7 +158,10 @@ def limits_far(model, system, open_by):
 def solve_untouched(model, state, memory, loads, work, options, dt, info):
     """The shorter way for a tree that nothing touches; a status. What fails is guessed anew."""
     system = memory.system
-    status = solve_free(model, model.loops, state, system, loads, work, options, dt, info)
+    if is_tied(model):
+        status = solve_tied(model, state, system, loads, work, options, dt, info)
+    else:
+        status = solve_free(model, None, state, system, loads, work, options, dt, info)
     if status != CONVERGED:
         guess(model, state, memory, work, dt, 0.5 * dt, False)
     return status
@@ -165,11 +170,13 @@ def solve_untouched(model, state, memory, loads, work, options, dt, info):
 @kernel
 def place(model, state, system, loads, work, dt):
     """Bodies from the motions of joints, rows of laws and loops; what is left of loops [m/s]."""
-    move_tree(model.joints, work.bodies, system.tree, dt)
+    move_tree(model.joints, work.bodies, system.tree, work.scratch[0], dt)
     pose_contacts(model, system, work, dt)
-    worst = loop_equations(model, model.loops, system, work, dt)
+    worst = loop_equations(model, system, work, dt) if is_tied(model) else 0.0
     tree_laws(model, state, system, loads, work, dt)
-    return max(worst, coupling_equations(model, model.loops, work, dt))
+    if is_tied(model):
+        worst = max(worst, coupling_equations(model, work, dt))
+    return worst
 
 
 @kernel
@@ -198,14 +205,32 @@ def condense(model, contact, w, R, R_o, held, system, work):
 @kernel
 def eliminate(model, system, work):
     """Factors, from the blocks of the bodies; 0 if the system is regular."""
-    find_loop_rows(model, model.loops, work)
-    return factor_joints(model, system, work, False)
+    if is_tied(model):
+        find_loop_rows(model, work)
+    return factors_of(model, system, work, False)
 
 
 @kernel
 def solve(model, system, work, x):
     """x = motions and impulses for the right-hand side x."""
-    solve_joints(model, system, work, x, False, system.valid[FACTORED] != 0)
+    sweep(model, system, work, x, False, system.valid[FACTORED] != 0)
+
+
+@kernel
+def factors_of(model, system, work, held):
+    """`factor_joints`, of loops too if there are any."""
+    if is_tied(model):
+        return factor_tied(model, system, work, held)
+    return factor_joints(model, None, system, work, held)
+
+
+@kernel
+def sweep(model, system, work, x, held, before):
+    """`solve_joints`, with loops if there are any."""
+    if is_tied(model):
+        sweep_tied(model, system, work, x, held, before)
+    else:
+        solve_joints(model, None, system, work, x, held, before)
 
 
 @kernel
@@ -229,7 +254,8 @@ def add_unbalanced(model, system, work, out):
                 for k in range(m):
                     answer += w.A[row, k] * system.tree[j].d[k]
                 out[joint.node].w[n + row] = answer
-    add_loop_momenta(model, model.loops, system, work, out)
+    if is_tied(model):
+        add_loop_momenta(model, system, work, out)
 
 
 @kernel
@@ -261,7 +287,8 @@ def step(model, system, work, dt, length):
 @kernel
 def end_joints(model, system, work):
     """What joints pass on of the last residual; directions at the second knot that close loops."""
-    find_loop_rows(model, model.loops, work)
+    if is_tied(model):
+        find_loop_rows(model, work)
     tree, impulse = system.tree, work.impulse
     leave_residual(model.joints, tree, work.joints, model.couplings, work.couplings, impulse)
 
@@ -281,7 +308,8 @@ def push_joints(model, system, loads, work, dt):
     for j in range(model.bodies.shape[0]):
         joint, w = model.joints[j], work.joints[j]
         if w.rows > joint.n_T + joint.n_R and not is_driven(joint):
-            push_coordinates(joint, work.pose2[j], w.half, True, system.tree, work.known)
+            pose, t = work.pose2[j], work.scratch[0]
+            push_coordinates(joint, pose, w.half, True, system.tree, t, work.known)
     add_tree_forces(
         model.joints,
         work.pose2,
@@ -325,9 +353,9 @@ def solve_held(model, system, work):
         fill(0.0, work.rhs[model.joints[j].node].w)
     for n in range(model.couplings.shape[0]):
         fill(0.0, work.rhs[model.couplings[n].node].w)
-    status = factor_joints(model, system, work, True)
+    status = factors_of(model, system, work, True)
     if status == 0:
-        solve_joints(model, system, work, work.rhs, True, False)
+        sweep(model, system, work, work.rhs, True, False)
     return status
 
 
@@ -335,7 +363,7 @@ def solve_held(model, system, work):
 def solve_changes(model, system, work):
     """work.rhs = changes of the velocities at the second knot, with the factors of these."""
     remember_rates(system.tree)
-    solve_joints(model, system, work, work.rhs, True, False)
+    sweep(model, system, work, work.rhs, True, False)
     add_remembered_rates(system.tree)
 
 
@@ -351,10 +379,11 @@ def find_rest(model, state, system, work, dt):
         assign(knot.mid, work.joints[b].rate)
         for k in range(joint.m_T + joint.m_R + (1 if joint.m_R == 3 else 0)):
             work.q2[joint.q_begin + k] = state.q[joint.q_begin + k]
-    move_tree(model.joints, work.bodies, system.tree, dt)
+    move_tree(model.joints, work.bodies, system.tree, work.scratch[0], dt)
     for b in range(model.bodies.shape[0]):
         copy_record(system.pose1[b], work.pose2[b])
-    find_loop_rows(model, model.loops, work)
+    if is_tied(model):
+        find_loop_rows(model, work)
 
 
 @kernel
@@ -365,27 +394,28 @@ def read_rates(model, state, system, work):
         joint = model.joints[b]
         a, child = work.pose2[joint.parent], work.pose2[b]
         tree_rates(joint, system.tree[b], a, child, work.twists, t, state.v)
-    read_loop_rates(model, model.loops, state, work)
+    if is_tied(model):
+        read_loop_rates(model, state, work)
 
 
-@kernel
-def read_loop_rates(model, loops, state, work):
+@aside
+def read_loop_rates(model, state, work):
     """Rates at the second knot of the joints that close loops."""
-    if loops.ties.shape[0] > 0:
-        t = work.scratch[0]
-        for n in range(loops.joint.shape[0]):
-            joint = model.joints[loops.joint[n]]
-            over, on = work.twists[joint.parent].w, work.twists[joint.child].w
-            a, child = work.pose2[joint.parent], work.pose2[joint.child]
-            joint_motion_map(joint, a, child, state.q, t, 0, t.S_a, t.S_b)
-            read_velocities(t.S_a, t.S_b, over, on, joint, state.v)
+    t = work.scratch[0]
+    for n in range(model.loops.joint.shape[0]):
+        joint = model.joints[model.loops.joint[n]]
+        over, on = work.twists[joint.parent].w, work.twists[joint.child].w
+        a, child = work.pose2[joint.parent], work.pose2[joint.child]
+        joint_motion_map(joint, a, child, state.q, t, 0, t.S_a, t.S_b)
+        read_velocities(t.S_a, t.S_b, over, on, joint, state.v)
 
 
 @kernel
 def read(model, state, system, work, dt):
     """Coordinates of all joints at the second knot, and their rates over the interval."""
     read_tree(model, state, system, work, dt)
-    read_loops(model, model.loops, state, work, dt)
+    if is_tied(model):
+        read_loops(model, state, work, dt)
 
 
 @kernel
@@ -405,20 +435,19 @@ def read_tree(model, state, system, work, dt):
             read_coordinates(joint, work.pose2[joint.parent], work.pose2[b], t, state.q)
 
 
-@kernel
-def read_loops(model, loops, state, work, dt):
+@aside
+def read_loops(model, state, work, dt):
     """Coordinates at the second knot of the joints that close loops, and their rates before it."""
-    if loops.ties.shape[0] > 0:
-        t = work.scratch[0]
-        for n in range(loops.joint.shape[0]):
-            j = loops.joint[n]
-            joint, mid = model.joints[j], state.joints[j].mid
-            a, b = work.pose2[joint.parent], work.pose2[joint.child]
-            for row in range(joint.m_T + joint.m_R):
-                mid[row] = state.q[joint.q_begin + row]
-            read_coordinates(joint, a, b, t, state.q)
-            for row in range(joint.m_T + joint.m_R):
-                mid[row] = (state.q[joint.q_begin + row] - mid[row]) / dt
+    t = work.scratch[0]
+    for n in range(model.loops.joint.shape[0]):
+        j = model.loops.joint[n]
+        joint, mid = model.joints[j], state.joints[j].mid
+        a, b = work.pose2[joint.parent], work.pose2[joint.child]
+        for row in range(joint.m_T + joint.m_R):
+            mid[row] = state.q[joint.q_begin + row]
+        read_coordinates(joint, a, b, t, state.q)
+        for row in range(joint.m_T + joint.m_R):
+            mid[row] = (state.q[joint.q_begin + row] - mid[row]) / dt
 
 
 @kernel

@@ -37,11 +37,11 @@ def solve_tree(joints, loops, rows, tree, border, arms, x, held, before):
 
 
 @kernel
-def solve_joints(model, system, work, x, held, before):
-    """`solve_tree` of the model."""
+def solve_joints(model, loops, system, work, x, held, before):
+    """`solve_tree` of the model, with its `loops` or without."""
     solve_tree(
         model.joints,
-        model.loops,
+        loops,
         work.joints,
         system.tree,
         system.border,
@@ -55,12 +55,12 @@ def solve_joints(model, system, work, x, held, before):
 @kernel
 def sweep_to_root(joints, loops, rows, tree, border, arms, x, held):
     """tree.s of the joints as if their parents stood still, for the right-hand sides x."""
-    nb, tied = tree.shape[0] - 1, loops.ties.shape[0] > 0
-    if tied:
+    nb = tree.shape[0] - 1
+    if loops is not None:
         load_loops(loops, border, x)
     for b in range(nb - 1, -1, -1):
         answer_wrench(b, joints, loops, rows, tree, border, arms, x, held)
-    if tied:
+    if loops is not None:
         answer_loops(nb, loops, border, tree[nb].f)
 
 
@@ -70,7 +70,7 @@ def answer_wrench(b, joints, loops, rows, tree, border, arms, x, held):
     joint, w = joints[b], tree[b]
     f, u, s, size, r = w.f, w.u, w.s, 0.0, w.r2 if held else w.r1
     gather_wrench(b, joints, tree, x[b].w, w.rho2 if held else w.rho1)
-    if loops.ties.shape[0] > 0:
+    if loops is not None:
         answer_loops(b, loops, border, f)
     law = rows[b].rows > joint.n_T + joint.n_R
     m = joint.m_T + joint.m_R
@@ -109,7 +109,7 @@ def answer_wrench(b, joints, loops, rows, tree, border, arms, x, held):
         for row in range(m):
             size += s[row] * u[row]
         pass_on_others(f, s, m, w.U, r, w.passed)
-    if loops.ties.shape[0] > 0 and m > 0:
+    if loops is not None and m > 0:
         take_rates(b, m, loops, arms, border, s)
     return size
 
@@ -151,23 +151,23 @@ def sweep_to_leaves(joints, loops, tree, border, arms, x, before):
     Along the arms that the factors are of, whether those are the best or not: a closed contact
     takes what its point moves for an impulse, times 1e9.
     """
-    nb, tied = tree.shape[0] - 1, loops.ties.shape[0] > 0
-    if tied:
+    nb = tree.shape[0] - 1
+    if loops is not None:
         end_loops(nb, loops, border, tree[nb].x)
     for b in range(nb):
         w = tree[b]
         motion, out, rho = w.x, x[b].w, w.rho1 if before else w.rho2
-        if tied:
+        if loops is not None:
             add_rates(b, joints[b].m_T + joints[b].m_R, loops, arms, border, w.s)
         pass_motion(b, joints, tree, before)
-        if tied:
+        if loops is not None:
             end_loops(b, loops, border, motion)
         p, q, t = motion[3], motion[4], motion[5]
         out[0] = motion[0] + q * rho[2] - t * rho[1]
         out[1] = motion[1] + t * rho[0] - p * rho[2]
         out[2] = motion[2] + p * rho[1] - q * rho[0]
         out[3], out[4], out[5] = p, q, t
-    if tied:
+    if loops is not None:
         keep_multipliers(loops, border, x)
 
 
