@@ -53,10 +53,12 @@ from robosim.kernels.solve.newton import (
 )
 from robosim.kernels.solve.tree import scheme as tree
 from robosim.kernels.step.start import start_interval
+from robosim.runtime.handles import provide_features
 
 
 def parts_of(sim):
     """What the kernels of a simulation work on: its model, state, memory, loads and workspace."""
+    provide_features(sim.engine.handle)
     model, state, memory, loads, work, _ = sim.parts
     return model, state, memory, loads, work
 

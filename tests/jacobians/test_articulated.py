@@ -101,6 +101,17 @@ def looped_tree(
     return replace(robot, joints=(*robot.tree_joints, *passive))
 
 
+def test_a_feature_that_is_not_compiled_is_no_jump_to_nowhere():
+    robot = looped_tree(np.random.default_rng(0), "revolute", "b0", 0)
+    sim = Simulation(robot, 0.01, solver="articulated")
+    info = sim.engine.single.values.infos[0]
+    find_direction(sim, sim, np.array(robot.home), np.zeros(robot.nv), 0.0)
+    parts = parts_of(sim)
+    sim.parts.model.calls[:] = 0
+    with pytest.raises(SystemError):
+        newton_direction(*parts, sim.timestep, KAPPA, info)
+
+
 def make_exact(sim: Simulation) -> None:
     """Take the compliance out of a tree's joints, which they have with multipliers and loops."""
     joints = sim.parts.model.joints

@@ -200,7 +200,8 @@ def place(context, builder, source, target, value):
     """The address of a copy of a named tuple."""
     if isinstance(source, Placed):
         return value
-    room = cgutils.alloca_once(builder, lying(context, target))
+    # As numba has it: an array of parts that are alike, which lies as the structure does.
+    room = cgutils.alloca_once(builder, value.type)
     first = len(builder.block.instructions)
     builder.store(value, room)
     marked(builder, first, (PLACE,))

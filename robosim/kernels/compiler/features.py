@@ -20,7 +20,7 @@ from robosim.kernels.compiler.dense import DATA, WORD, dense, part_of
 from robosim.kernels.compiler.jit import part
 
 NUMBER, WHOLE = "number", "whole"
-MISSING = 78  # status that kernels end with where a feature has not been compiled
+MISSING = -78  # status that kernels end with where a feature is missing: none of numba's own
 ALL: dict = {}  # place in Model.calls -> Feature
 
 
