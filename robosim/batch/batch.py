@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robosim.batch.beside import lanes_now
 from robosim.batch.bound import Bound
+from robosim.batch.buffers import BatchBuffers, BufferCache
 from robosim.batch.controls import Controls, by_state, by_step, controls
 from robosim.batch.given import (
     Index,
@@ -29,7 +30,6 @@ from robosim.batch.given import (
     rows_of,
 )
 from robosim.batch.rollout import Rollout
-from robosim.batch.runs import KeptRuns, Runs
 from robosim.batch.starts import Starts, starts_at
 from robosim.batch.stepping import Stepping
 from robosim.batch.taping import check_taped, taped
@@ -105,7 +105,7 @@ class BatchSimulation:
         given = {"timestep": timestep, "gravity": gravity, **options}
         now = lanes_now(lanes, robots, self._sims, given)
         self._stepping = Stepping(self.robot, self._sims, self._states, self.threads, *now)
-        self._memory = KeptRuns(self._sims)
+        self._memory = BufferCache(self._sims)
         self._named: dict[str, Controls] = {}
         self._models: dict[int, tuple[Mechanism, Model]] = {}  # by the id of a robot
         self._linearizers: dict[Any, Any] = {}
@@ -467,7 +467,9 @@ class BatchSimulation:
             self._named[controller] = controls(self.robot, self.n, controller, self.timestep)
         return self._named[controller]
 
-    def _read(self, memory: Runs, steps: int, begin: Array, done: NDArray[np.int64]) -> Rollout:
+    def _read(
+        self, memory: BatchBuffers, steps: int, begin: Array, done: NDArray[np.int64]
+    ) -> Rollout:
         nq, nv, rows = self.robot.nq, self.robot.nv, memory.q.shape[1]
         actuated = self.robot.actuated
         q, v = np.empty((self.n, rows + 1, nq)), np.empty((self.n, rows + 1, nv))

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from robosim.batch.buffers import BatchBuffers
 from robosim.batch.controls import Controls
 from robosim.batch.rollout import Rollout
-from robosim.batch.runs import Runs
 from robosim.batch.tape import Inputs, Tape, TapedRollout
 from robosim.errors import ControllerError, ConvergenceError, OptionError
 from robosim.simulation import Simulation
@@ -38,7 +38,7 @@ def taped(
     sims: Sequence[Simulation],
     threads: int,
     found: Rollout,
-    memory: Runs,
+    memory: BatchBuffers,
     linearizers: dict[Any, Any],
 ) -> TapedRollout:
     """A rollout with its tape."""

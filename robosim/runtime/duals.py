@@ -239,7 +239,7 @@ class DualStep:
         """Take the steps from all starts along all directions; `status` tells which have failed."""
         kinds = self._plain.kind, self._kind, starts.kind
         key = self.parts.model.tree, *kinds
-        if key not in _RUNNERS:
+        if key not in _STEP_FUNCTIONS:
             # With impacts in a step, the lengths of its parts have derivatives.
             tree = self.parts.model.tree
             solves = (
@@ -247,14 +247,14 @@ class DualStep:
                 solver(self._kind, tree, self._info, duals),
             )
             others = (types.int64,) * 4 + (types.float64,)
-            runner = solves[1].given_to(_make_runner(tree, *kinds), others)
-            _RUNNERS[key] = partial(runner, solves[0].address())
+            step_function = solves[1].given_to(_make_step_function(tree, *kinds), others)
+            _STEP_FUNCTIONS[key] = partial(step_function, solves[0].address())
         for model, kind, info in (
             (self._plain.values.model, self._plain.kind, INFO_TYPE),
             (self.parts.model, self._kind, self._info),
         ):
             provide(model, kind, scheme_for(model.tree), info)
-        _RUNNERS[key](self._plain.address, self._handle.address, starts.address, arc)
+        _STEP_FUNCTIONS[key](self._plain.address, self._handle.address, starts.address, arc)
 
 
 def tangent_places(robot: Mechanism) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -277,15 +277,15 @@ def kind_of_duals(handle: Handle) -> tuple[int, types.NamedTuple]:
     return kind, TYPES.setdefault(kind, dual)
 
 
-_RUNNERS: dict[tuple[bool, int, int, int], Any] = {}
+_STEP_FUNCTIONS: dict[tuple[bool, int, int, int], Any] = {}
 
 
-def _make_runner(tree: bool, plain_kind: int, kind: int, starts_kind: int) -> Any:
+def _make_step_function(tree: bool, plain_kind: int, kind: int, starts_kind: int) -> Any:
     scheme = scheme_for(tree)
 
     @entry
     @named(int(tree), plain_kind, kind, starts_kind)
-    def run_linearized(solver, plain_solver, plain, address, starts, arc):  # type: ignore[no-untyped-def]
+    def step_linearized(solver, plain_solver, plain, address, starts, arc):  # type: ignore[no-untyped-def]
         linearized_starts(
             scheme,
             load(plain, plain_kind),
@@ -296,7 +296,7 @@ def _make_runner(tree: bool, plain_kind: int, kind: int, starts_kind: int) -> An
             arc,
         )
 
-    return run_linearized
+    return step_linearized
 
 
 def widened(value: Any) -> Any:

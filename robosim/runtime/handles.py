@@ -33,7 +33,7 @@ from robosim.runtime.background import Apart
 from robosim.runtime.features import provide
 
 Array = NDArray[np.float64]
-Runner = Callable[[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], int], None]
+StepFunction = Callable[[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], int], None]
 
 
 class Parts(NamedTuple):
@@ -47,27 +47,27 @@ class Parts(NamedTuple):
     options: Options
 
 
-class Run(NamedTuple):
-    """What steps are driven by and what they leave; row k of each belongs to step k.
+class RunBuffers(NamedTuple):
+    """Inputs and results of a run, which is a sequence of steps; row k belongs to step k.
 
-    Those of the log, q, v and tau, belong to step k `every`.
+    Row k of the log (q, v and tau) belongs to step k * `every`.
     """
 
     gains: NDArray[np.void]  # (nu,) GAINS of robosim.controllers, zeros for none
-    targets: Array  # (n, nu) of the gains; without rows those in the gains
-    rates: Array  # (n, nu) velocities of the gains; the same
-    torques: Array  # (n or 1, rates), what acts besides; one row for all steps
+    targets: Array  # (n, nu) targets of the gains; without rows those in the gains
+    rates: Array  # (n, nu) target velocities of the gains; without rows those in the gains
+    torques: Array  # (n or 1, rates) forces beside the gains'; one row holds for all steps
     motions: Array  # (n + 1, nd, 2) values and rates of the driven coordinates at the knots
     controller: NDArray[np.int64]  # (1,) address of a compiled controller, or 0
     start: Array  # (1,) time of knot 0 [s]
     every: NDArray[np.int64]  # (1,) steps from one row of the log to the next
-    q: Array  # (rows, nq) left here: coordinates at the knot that the step starts from
-    v: Array  # (rows, nv) velocities there
-    tau: Array  # (rows, rates) forces on the coordinates over the step
-    infos: NDArray[np.void]  # (n,) INFO
+    q: Array  # (rows, nq) result: coordinates at the knot where the step begins
+    v: Array  # (rows, nv) result: velocities at that knot
+    tau: Array  # (rows, rates) result: forces on the coordinates over the step
+    infos: NDArray[np.void]  # (n,) result: INFO
 
 
-def make_run(
+def make_run_buffers(
     n: int,
     widths: tuple[int, int, int],
     gains: NDArray[np.void],
@@ -78,11 +78,11 @@ def make_run(
     controller: int = 0,
     start: float = 0.0,
     every: int = 1,
-) -> Run:
-    """Memory for n steps of a robot with `widths` coordinates, velocities and forces."""
+) -> RunBuffers:
+    """Buffers for n steps of a robot with `widths` coordinates, velocities and forces."""
     nq, nv, rates = widths
     rows = -(-n // every)
-    return Run(
+    return RunBuffers(
         gains,
         np.zeros((0, len(gains))) if targets is None else targets,
         np.zeros((0, len(gains))) if rates_of_targets is None else rates_of_targets,
@@ -111,7 +111,7 @@ class Handle:
     address : int
         Where kernels find them, as long as this object is there.
     addresses : (1,)
-        The same, as a `Runner` takes it.
+        The address as an array, as a `StepFunction` takes it.
     kind : int
         Of their types.
     """
@@ -131,7 +131,7 @@ class Handle:
 
 _KINDS: dict[Any, tuple[int, int]] = {}  # layout -> kind of its type, and the words that it needs
 _SOLVERS: dict[tuple[int, bool], Apart] = {}
-_RUNNERS: dict[tuple[int, bool, int, bool], Runner] = {}
+_STEP_FUNCTIONS: dict[tuple[int, bool, int, bool], StepFunction] = {}
 INFO_TYPE = from_dtype(INFO)
 ADDRESSES = types.Array(types.int64, 1, "C")
 
@@ -194,22 +194,22 @@ def begin_compiling(parts: Handle) -> None:
     solver(parts.kind, parts.values.model.tree, INFO_TYPE)
 
 
-def runner(parts: Handle, run: Handle, anew: bool = False) -> Runner:
-    """The function ``f(parts, runs, done, end)`` for handles of these kinds, compiled.
+def step_function(parts: Handle, run: Handle, anew: bool = False) -> StepFunction:
+    """The function ``f(parts, runs, done, end)``, compiled for the kinds of two handles.
 
-    `parts` (n,) are addresses of `Parts`, `runs` (n,) of a `Run` each.
-    It steps one state after the other, each from row done[i] of its run to row `end`, and leaves
-    done[i] at the step that failed, or at `end`. It does not hold the interpreter's lock.
-    With `anew` each step begins anew at the q and v of its knot.
+    `parts` (n,) are addresses of `Parts`, and `runs` (n,) are addresses of `RunBuffers`.
+    The function takes the steps of one state after the other. State i takes steps done[i] to `end`
+    of its run; done[i] is then the step that failed, or `end`. The interpreter's lock is not held.
+    With `anew`, each step begins anew at the q and v of its knot.
     """
     tree = parts.values.model.tree
     key = parts.kind, tree, run.kind, anew
-    if key not in _RUNNERS:
+    if key not in _STEP_FUNCTIONS:
         others = ADDRESSES, ADDRESSES, ADDRESSES, types.int64
-        made = _make_runner(parts.kind, tree, run.kind, run_anew if anew else run_steps)
-        _RUNNERS[key] = solver(parts.kind, tree, INFO_TYPE).given_to(made, others)
+        made = _make_step_function(parts.kind, tree, run.kind, run_anew if anew else run_steps)
+        _STEP_FUNCTIONS[key] = solver(parts.kind, tree, INFO_TYPE).given_to(made, others)
     provide_features(parts)
-    return _RUNNERS[key]
+    return _STEP_FUNCTIONS[key]
 
 
 def provide_features(parts: Handle) -> None:
@@ -218,12 +218,12 @@ def provide_features(parts: Handle) -> None:
     provide(model, parts.kind, scheme_for(model.tree), INFO_TYPE)
 
 
-def _make_runner(parts_kind: int, tree: bool, run_kind: int, take: Any) -> Any:
+def _make_step_function(parts_kind: int, tree: bool, run_kind: int, take: Any) -> Any:
     scheme = scheme_for(tree)
 
     @entry
     @named(parts_kind, int(tree), run_kind, take.__name__)
-    def run_states(solver, parts, runs, done, end):  # type: ignore[no-untyped-def]
+    def step_states(solver, parts, runs, done, end):  # type: ignore[no-untyped-def]
         for i in range(parts.shape[0]):
             model, state, memory, loads, work, options = load(parts[i], parts_kind)
             run, solves = load(runs[i], run_kind), (solver, parts[i])
@@ -231,4 +231,4 @@ def _make_runner(parts_kind: int, tree: bool, run_kind: int, take: Any) -> Any:
                 scheme, model, state, memory, loads, work, options, solves, run, done[i], end
             )
 
-    return run_states
+    return step_states

@@ -25,16 +25,16 @@ from robosim.kernels.status import COLD
 from robosim.kernels.step.group import pack, run_group, unpack
 from robosim.runtime.background import Apart
 from robosim.runtime.features import provide
-from robosim.runtime.handles import ADDRESSES, Handle, Parts, scheme_for, solver
+from robosim.runtime.handles import ADDRESSES, Handle, Parts, StepFunction, scheme_for, solver
 from robosim.runtime.wide import BROUGHT, Layout, Moved, fields_of, laned_type, widen
 
 # Steps that states which have parted take by themselves before they try again: at first, at most.
 FIRST_REST, LONGEST_REST = 1, 32
 
 Numbers = NDArray[np.int64]
-GroupRunner = Callable[[Numbers, Numbers, Numbers, Numbers, int], None]
+GroupStepFunction = Callable[[Numbers, Numbers, Numbers, Numbers, int], None]
 ROWS = types.Array(types.int64, 2, "C")
-_RUNNERS: dict[tuple[int, int, int], GroupRunner] = {}
+_STEP_FUNCTIONS: dict[tuple[int, int, int], GroupStepFunction] = {}
 
 
 class LaneParts(NamedTuple):
@@ -134,7 +134,7 @@ class Together:
 
     def run(
         self,
-        own: Callable[..., None],
+        step_states: StepFunction,
         parts: NDArray[np.int64],
         parts_kind: int,
         runs: NDArray[np.int64],
@@ -142,8 +142,8 @@ class Together:
         done: NDArray[np.int64],
         end: int,
     ) -> None:
-        """Take steps done[0] to `end`, as a `Runner` of the simulations, which is `own`, does."""
-        take = group_runner(self.solver, self.kind, parts_kind, run_kind)
+        """Take steps done[0] to `end`: in lanes, or by `step_states` where these part."""
+        take = group_step_function(self.solver, self.kind, parts_kind, run_kind)
         rows = parts[None], runs[None], done[None]
         while done[0] < end:
             begin = int(done[0])
@@ -151,12 +151,12 @@ class Together:
             self.moves()
             take(self.entrance.addresses, *rows, end)
             self.moved(True)
-            if self.parted(own, parts, runs, begin, done, end):
+            if self.parted(step_states, parts, runs, begin, done, end):
                 return
 
     def parted(
         self,
-        own: Callable[..., None],
+        step_states: StepFunction,
         parts: NDArray[np.int64],
         runs: NDArray[np.int64],
         begin: int,
@@ -172,17 +172,19 @@ class Together:
         self.moved(False)
         until = min(reached + self.rest, end)
         self.rest = min(2 * self.rest, LONGEST_REST)
-        own(parts, runs, done, until)
+        step_states(parts, runs, done, until)
         if np.any(done < until):
             left = np.flatnonzero(done == until)
             some = done[left]
-            own(parts[left], runs[left], some, end)
+            step_states(parts[left], runs[left], some, end)
             done[left] = some
             return True
         return False
 
 
-def group_runner(solve: Apart, kind: int, parts_kind: int, run_kind: int) -> GroupRunner:
+def group_step_function(
+    solve: Apart, kind: int, parts_kind: int, run_kind: int
+) -> GroupStepFunction:
     """The function ``f(groups, parts, runs, done, end)`` for handles of these kinds, compiled.
 
     For groups (g,) of states, whose `parts`, `runs` and `done` are (g, states), it takes steps
@@ -190,21 +192,21 @@ def group_runner(solve: Apart, kind: int, parts_kind: int, run_kind: int) -> Gro
     part at, or `end`. It does not hold the interpreter's lock.
     """
     kinds = kind, parts_kind, run_kind
-    if kinds not in _RUNNERS:
+    if kinds not in _STEP_FUNCTIONS:
         others = ADDRESSES, ROWS, ROWS, ROWS, types.int64
-        _RUNNERS[kinds] = solve.given_to(_make_runner(*kinds), others)
-    return _RUNNERS[kinds]
+        _STEP_FUNCTIONS[kinds] = solve.given_to(_make_step_function(*kinds), others)
+    return _STEP_FUNCTIONS[kinds]
 
 
-def _make_runner(kind: int, parts_kind: int, run_kind: int) -> Any:
+def _make_step_function(kind: int, parts_kind: int, run_kind: int) -> Any:
     @entry
     @named(kind, parts_kind, run_kind)
-    def run_together(solver, groups, parts, runs, done, end):  # type: ignore[no-untyped-def]
+    def step_groups(solver, groups, parts, runs, done, end):  # type: ignore[no-untyped-def]
         for i in range(groups.shape[0]):
             group, solves = load(groups[i], kind), (solver, groups[i])
             run_group(group, solves, parts[i], parts_kind, runs[i], run_kind, done[i], end)
 
-    return run_together
+    return step_groups
 
 
 class Left(NamedTuple):
