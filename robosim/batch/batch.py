@@ -102,8 +102,8 @@ class BatchSimulation:
                 check_structure(made[id(one)], self._sims[0], i)
             mine: list[Any] = [None if array is None else array[i] for array in self._states]
             self._sims.append(made[id(one)].copy(State(*mine)))
-        given = {"timestep": timestep, "gravity": gravity, **options}
-        now = lanes_now(lanes, robots, self._sims, given)
+        all_options = {"timestep": timestep, "gravity": gravity, **options}
+        now = lanes_now(lanes, robots, self._sims, all_options)
         self._stepping = Stepping(self.robot, self._sims, self._states, self.threads, *now)
         self._memory = BufferCache(self._sims)
         self._named: dict[str, Controls] = {}
@@ -253,11 +253,11 @@ class BatchSimulation:
             As for `set_state`.
         """
         chosen = chosen_states(index, self.n)
-        given = [robots] * len(chosen) if isinstance(robots, Mechanism) else list(robots)
-        if len(given) != len(chosen):
+        new_robots = [robots] * len(chosen) if isinstance(robots, Mechanism) else list(robots)
+        if len(new_robots) != len(chosen):
             raise OptionError(f"there are {len(given)} robots for {len(chosen)} states")
-        made = [self._model_of(robot, i) for i, robot in zip(chosen, given, strict=True)]
-        for i, robot, model in zip(chosen, given, made, strict=True):
+        made = [self._model_of(robot, i) for i, robot in zip(chosen, new_robots, strict=True)]
+        for i, robot, model in zip(chosen, new_robots, made, strict=True):
             sim = self._stepping.alone(i, anew=True)
             sim.change(robot, model)
             self._stepping.changed(i)
@@ -410,9 +410,9 @@ class BatchSimulation:
             for i in self._stepping.lent:
                 self._stepping.count(i)
         self._stepping.tell_of_turns(memory, begin, done)
-        found = self._read(memory, steps, begin, done)
-        more = self._origin, self._sims, self.threads, found, memory, self._linearizers
-        return taped(*more) if tape else found
+        rollout = self._read(memory, steps, begin, done)
+        more = self._origin, self._sims, self.threads, rollout, memory, self._linearizers
+        return taped(*more) if tape else rollout
 
     def bind(
         self,

@@ -280,10 +280,10 @@ class Bound:
                 continue
             stepping.touched.update(range(share.start, share.stop))
             group.settle()
-            own, runs = stepping.parts[share], memory.addresses[share]
-            if not group.parted(step_states, own, runs, 0, done[share], steps):
+            parts, runs = stepping.parts[share], memory.addresses[share]
+            if not group.parted(step_states, parts, runs, 0, done[share], steps):
                 kinds = stepping.sims[0].engine.handle.kind, memory.handles[0].kind
-                group.run(step_states, own, kinds[0], runs, kinds[1], done[share], steps)
+                group.run(step_states, parts, kinds[0], runs, kinds[1], done[share], steps)
         stepping.ahead += done
         left = np.flatnonzero(done < steps)
         if not len(left):

@@ -92,14 +92,14 @@ class Seen(NamedTuple):
         return cls([[None] * steps for _ in range(n)], np.zeros((n, steps), dtype=bool))
 
     def note(
-        self, places: Sequence[tuple[int, int]], told: Sequence[tuple[Model, NDArray[np.void]]]
+        self, places: Sequence[tuple[int, int]], contacts: Sequence[tuple[Model, NDArray[np.void]]]
     ) -> None:
         """Note the contacts (`Step.contacts`) of steps (state, number) of a robot."""
         # numpy puts records one after the other many times more slowly.
-        every = np.frombuffer(b"".join([rows.tobytes() for _, rows in told]), told[0][1].dtype)
-        closed, numbers = closed_contacts(told[0][0], every)
+        every = np.frombuffer(b"".join([rows.tobytes() for _, rows in contacts]), contacts[0][1].dtype)
+        closed, numbers = closed_contacts(contacts[0][0], every)
         end = 0
-        for (i, k), (_, rows) in zip(places, told, strict=True):
+        for (i, k), (_, rows) in zip(places, contacts, strict=True):
             begin, end = end, end + len(rows)
             self.modes[i][k] = numbers[begin:end][closed[begin:end]].tobytes()
 

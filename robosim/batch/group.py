@@ -57,7 +57,7 @@ class Group(Together):
 
     def is_of(self, parts: Sequence[Parts]) -> bool:
         """Whether these are the parts of the group's simulations, with the same memory."""
-        return all(own.memory is one for own, one in zip(parts, self.memories, strict=True))
+        return all(one.memory is one for one, one in zip(parts, self.memories, strict=True))
 
     def settle(self) -> None:
         """Copy the states back from the lanes, if only the lanes have them."""

@@ -286,8 +286,8 @@ class Showing:
             elif channel.kind == FRAME:
                 to[:] = READERS[FRAME](robot, [channel.name])(rows)
             else:
-                found = sensors.read_all(rows, robot.sensor(channel.name))
-                to[:] = found[:, None] if found.shape == (len(to),) else found
+                values = sensors.read_all(rows, robot.sensor(channel.name))
+                to[:] = values[:, None] if values.shape == (len(to),) else values
 
     def _read_apart(self) -> None:
         """Read channels state by state, as a log does."""

@@ -65,16 +65,16 @@ def constrained_order(
     for bodies, to_world in zip(constraints, grounded[: len(constraints)], strict=True):
         for a, b in permutations({*bodies, world} if to_world else {*bodies}, 2):
             adjacent[a].append(b)
-    found, cut = component_roots(adjacent, world)
+    discovery, cut = component_roots(adjacent, world)
     # found[v]: when the search came to v; all vertices of a constraint lie on one of its paths.
     edges = list(touching)
     after: dict[int, set[int]] = {}
-    ranks = [(-found[body], 0) for body in range(n_bodies)]
+    ranks = [(-discovery[body], 0) for body in range(n_bodies)]
     for k, bodies in enumerate((*constraints, *soft)):
         node = n_bodies + k
-        last = max(bodies, key=found.__getitem__)
+        last = max(bodies, key=discovery.__getitem__)
         edges += [(node, body) for body in sorted(set(bodies))]
-        ranks.append((-found[last], 1))
+        ranks.append((-discovery[last], 1))
         if k < len(constraints):
             after[node] = {*bodies} - {cut[last]}
     return minimum_degree_order(len(ranks), edges, after, ranks)
@@ -90,11 +90,11 @@ def component_roots(adjacent: Sequence[Sequence[int]], start: int) -> tuple[list
         was found; -1 where a search began
     """
     order, parents = depth_first_search(adjacent, [start])
-    found = [0] * len(order)
+    discovery = [0] * len(order)
     for time, vertex in enumerate(order):
-        found[vertex] = time
+        discovery[vertex] = time
     # Earliest vertex that any edge from here or from below leads to [Hopcroft and Tarjan, 1973].
-    low = [min((found[other] for other in others), default=0) for others in adjacent]
+    low = [min((discovery[other] for other in others), default=0) for others in adjacent]
     for vertex in reversed(order):
         parent = parents[vertex]
         if parent >= 0:
@@ -103,8 +103,8 @@ def component_roots(adjacent: Sequence[Sequence[int]], start: int) -> tuple[list
     for vertex in order:
         parent = parents[vertex]
         if parent >= 0:
-            roots[vertex] = parent if low[vertex] >= found[parent] else roots[parent]
-    return found, roots
+            roots[vertex] = parent if low[vertex] >= discovery[parent] else roots[parent]
+    return discovery, roots
 
 
 def minimum_degree_order(
@@ -167,18 +167,18 @@ def depth_first_search(
 ) -> tuple[list[int], list[int]]:
     """Nodes in the order found, from `roots` first, and by which node each was (-1 for none)."""
     parents = [-1] * len(adjacent)
-    found = [False] * len(adjacent)
+    visited = [False] * len(adjacent)
     order: list[int] = []
     for root in (*roots, *range(len(adjacent))):
         stack = [(root, -1)]
         while stack:
             node, parent = stack.pop()
-            if found[node]:
+            if visited[node]:
                 continue
-            found[node] = True
+            visited[node] = True
             parents[node] = parent
             order.append(node)
-            stack += [(other, node) for other in reversed(adjacent[node]) if not found[other]]
+            stack += [(other, node) for other in reversed(adjacent[node]) if not visited[other]]
     return order, parents
 
 

@@ -27,16 +27,16 @@ _COMPILED: dict[tuple[int, int, bool], Any] = {}  # place, kind of parts, tree -
 
 def needed(model: Model) -> list[int]:
     """The places of `Model.calls` that steps of a model go through."""
-    found = []
+    places = []
     if len(model.collision.pairs):
-        found += [CHOOSE_FEATURES, ADMIT_FEATURES]
+        places += [CHOOSE_FEATURES, ADMIT_FEATURES]
     if len(model.restitution):
-        found += [STRIKES, BOUNCE]
+        places += [STRIKES, BOUNCE]
     if len(model.bearings.joint):
-        found += [SETTLE_BOUNDS]
+        places += [SETTLE_BOUNDS]
     if model.tree and len(model.loops.ties):
-        found += [TIED_MOTION, TIED_FACTORS, TIED_SWEEPS]
-    return found
+        places += [TIED_MOTION, TIED_FACTORS, TIED_SWEEPS]
+    return places
 
 
 def provide(model: Model, kind: int, scheme: Any, info: Any) -> None:
@@ -53,6 +53,6 @@ def provide(model: Model, kind: int, scheme: Any, info: Any) -> None:
             known |= dict(zip(memory.fields, memory.types, strict=True))
             known["x"] = work.types[work.fields.index("rhs")]
             signature = one.kinds(known, number_in(known["state"]))
-            found = find_compiled(one.part, signature) or compile_part(one.part, signature)
-            _COMPILED[key] = found
+            compiled = find_compiled(one.part, signature) or compile_part(one.part, signature)
+            _COMPILED[key] = compiled
         model.calls[place] = address_of(_COMPILED[key])

@@ -76,18 +76,18 @@ def are_alike(model: Model, other: Model) -> bool:
 
 def whole_numbers(values: Any) -> list[bytes]:
     """All whole numbers in nested named tuples: what is where, not how much of it."""
-    found: list[bytes] = []
+    numbers: list[bytes] = []
     for value in values:
         if isinstance(value, tuple):
-            found += whole_numbers(value)
+            numbers += whole_numbers(value)
         elif isinstance(value, np.ndarray) and value.dtype.names:
             names = [name for name in value.dtype.names if value.dtype[name].base != np.float64]
-            found += [value[name].tobytes() for name in names]
+            numbers += [value[name].tobytes() for name in names]
         elif not isinstance(value, np.ndarray):
-            found.append(repr(value).encode())
+            numbers.append(repr(value).encode())
         elif value.dtype != np.float64:
-            found.append(value.tobytes())
-    return found
+            numbers.append(value.tobytes())
+    return numbers
 
 
 class Together:
@@ -275,7 +275,7 @@ def make_parts(
 ) -> LaneParts:
     """LaneParts of lanes of a kind, each of which has a state and a `lay_out` of its own."""
     wide.memory.system.valid[:] = 0
-    carried, forces, servos, told = (
+    carried, forces, servos, outputs = (
         fields_of([some(one) for one in states], some(wide), chosen, kind)
         for some, chosen in zip(BROUGHT, zip(*layouts, strict=True), strict=True)
     )
@@ -283,4 +283,4 @@ def make_parts(
     # What is not solved by then, each state solves by itself.
     options = options._replace(last_attempt=min(options.last_attempt, COLD))
     info = widen([np.zeros(1, dtype=INFO)] * kind.width, kind)
-    return LaneParts(model, *wide, work, options, info, carried, forces, servos, told)
+    return LaneParts(model, *wide, work, options, info, carried, forces, servos, outputs)

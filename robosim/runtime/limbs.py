@@ -62,10 +62,10 @@ class Limbs(Together):
         first = lanes[0]
         hub, shared = _hub(lanes)
         model = widen([lane.model for lane in lanes], limbs)
-        own = Moved(
+        moved = Moved(
             make_state(first.robot, first.model), make_memory(first.model), make_loads(first.model)
         )
-        wide = Moved(*(widen([part], limbs) for part in own))
+        wide = Moved(*(widen([part], limbs) for part in moved))
         work = widen([make_workspace(first.robot, first.model)], limbs)
         bodies, joints, contacts = model.bodies, model.joints, model.contacts
         bodies["share"][:shared] = 1.0 / LIMBS
@@ -94,10 +94,10 @@ def find_lanes(robot: Mechanism, whole: Parts) -> list[Lane] | None:
     """A robot of what its limbs hang on and one of them, for each; None if it has no such limbs."""
     if not suits_lanes([whole]) or np.any(whole.model.contacts["companions"]):
         return None
-    found = find_limbs(whole.model)
-    if found is None:
+    hub_and_limbs = find_limbs(whole.model)
+    if hub_and_limbs is None:
         return None
-    shared, each = found
+    shared, each = hub_and_limbs
     bodies = whole.model.bodies
     counts = [bodies["contact_end"][limb] - bodies["contact_begin"][limb] for limb in each]
     most = [0] * len(shared) + np.max(counts, axis=0).tolist()
@@ -158,9 +158,9 @@ def with_bodies(robot: Mechanism, chosen: Sequence[int], least: Sequence[int]) -
     bodies = [replace(robot.bodies[b], collisions=()) for b in chosen]
     contacts: list[ContactPoint] = []
     for body, count in zip(bodies, least, strict=True):
-        own = [contact for contact in robot.contacts if contact.body == body.name]
-        contacts += own
-        for k in range(len(own), count):
+        of_body = [contact for contact in robot.contacts if contact.body == body.name]
+        contacts += of_body
+        for k in range(len(of_body), count):
             contacts.append(ContactPoint(f"absent {k} of {body.name}", body.name, (0.0, 0.0, 0.0)))
     joints = tuple(robot.joints[b] for b in chosen)
     return Mechanism(robot.name, tuple(bodies), joints, tuple(contacts))
@@ -174,8 +174,8 @@ def _rows(model: Model, bodies: Sequence[int], least: Sequence[int]) -> Rows:
     contacts: list[NDArray[np.int64]] = []
     of_joint = model.contacts["kind"] >= LIMIT
     for b, count in zip(bodies, least, strict=True):
-        own = np.flatnonzero(~of_joint & (model.contacts["body"] == b))
-        contacts.append(np.pad(own, (0, max(0, count - len(own))), constant_values=-1))
+        of_body = np.flatnonzero(~of_joint & (model.contacts["body"] == b))
+        contacts.append(np.pad(of_body, (0, max(0, count - len(of_body))), constant_values=-1))
     contacts += [np.flatnonzero(of_joint & (model.contacts["joint"] == b)) for b in bodies]
     q: list[int] = []
     v: list[int] = []

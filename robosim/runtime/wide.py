@@ -155,17 +155,17 @@ class Rows(NamedTuple):
     def beside(self, first: Rows) -> Rows:
         """The same beside another lane, which tells what both of them have."""
         told_q, told_v = (
-            np.where(own == other, -1, own) for own, other in ((self.q, first.q), (self.v, first.v))
+            np.where(row == other, -1, row) for row, other in ((self.q, first.q), (self.v, first.v))
         )
         return self._replace(told_q=told_q, told_v=told_v)
 
     def brought(self) -> tuple[tuple[NDArray[np.int64] | None, ...], ...]:
         """Those of the arrays of `BROUGHT`."""
         bodies, none = self.bodies, np.zeros(0, dtype=np.int64)
-        own = {"bodies": bodies, "joints": bodies, "couplings": none, "q": self.q, "v": self.v}
-        own |= dict.fromkeys(("contacts", "active", "ids"), self.contacts) | {"features": none}
+        chosen = {"bodies": bodies, "joints": bodies, "couplings": none, "q": self.q, "v": self.v}
+        chosen |= dict.fromkeys(("contacts", "active", "ids"), self.contacts) | {"features": none}
         # What is the same for all rows, such as trends, has no choice of them.
-        state, guesses = (map(own.get, names) for names in (State._fields, Guesses._fields))
+        state, guesses = (map(chosen.get, names) for names in (State._fields, Guesses._fields))
         return (bodies, *state, *guesses), (self.v,), (self.v,), (self.told_q, self.told_v)
 
 
@@ -178,7 +178,7 @@ def lay_out(
 ) -> tuple[Layout, ...]:
     """Layouts of what `BROUGHT` tells."""
     friction = len(model.facets) or 2
-    found = []
+    layouts = []
     for n, some in enumerate(BROUGHT):
         arrays, in_lanes_too = some(one), some(wide)
         chosen = [None] * len(arrays) if rows is None else rows.brought()[n]
@@ -188,8 +188,8 @@ def lay_out(
             for words in _words(*parts, friction)
         )
         merged = np.array(_merged(every, kind.width), dtype=np.int64)
-        found.append(Layout(*merged.reshape(-1, 5).T))
-    return tuple(found)
+        layouts.append(Layout(*merged.reshape(-1, 5).T))
+    return tuple(layouts)
 
 
 def words_between(
@@ -254,8 +254,8 @@ def fields_of(
     begins = np.array([array.ctypes.data for array in wide])
     for k, (arrays, layout) in enumerate(zip(states, layouts, strict=True)):
         mine, whole = fields[k, : len(layout.which)], layout.shared != 0
-        own = np.array([array.ctypes.data for array in arrays])
-        mine["state"] = own[layout.which] + layout.state
+        addresses = np.array([array.ctypes.data for array in arrays])
+        mine["state"] = addresses[layout.which] + layout.state
         mine["lanes"] = begins[layout.which] + layout.lanes + np.where(whole, 0, WORD * k)
         mine["count"], mine["shared"] = layout.words, layout.shared
         mine["stride"] = np.where(whole, WORD, WORD * kind.width)

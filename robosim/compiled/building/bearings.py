@@ -49,7 +49,7 @@ def compile_bearings(mechanism: Mechanism, contacts: NDArray[np.void]) -> Bearin
         slips.append(_slips(mechanism.joints[j], pads, alike))
         slots += [int(slot_of[alike[pad]]) for pad in pads.pad_of]
         begins.append(len(slots))
-    found = Bearings(
+    bearings = Bearings(
         joint=np.array(owners, dtype=np.int64),
         begin=np.array(begins, dtype=np.int64),
         shares=np.vstack(shares),
@@ -57,9 +57,9 @@ def compile_bearings(mechanism: Mechanism, contacts: NDArray[np.void]) -> Bearin
         contact=np.array(slots, dtype=np.int64),
         friction=np.unique(slots).astype(np.int64),
     )
-    for array in found:
+    for array in bearings:
         array.setflags(write=False)
-    return found
+    return bearings
 
 
 def _slips(joint: Joint, pads: Pads, alike: list[int]) -> Array:
@@ -69,13 +69,13 @@ def _slips(joint: Joint, pads: Pads, alike: list[int]) -> Array:
     opposite.
     """
     assert joint.bearing is not None
-    found = np.zeros((len(pads.pad_of), 2, 6))
+    wrenches = np.zeros((len(pads.pad_of), 2, 6))
     for row, pad in enumerate(pads.pad_of):
         first = pads.tangents[alike[pad]]
-        own = pads.tangents[pad]
+        tangents = pads.tangents[pad]
         if len(first) == 2:
-            side = np.cross(*own) @ np.cross(*first)
-            own = first if side > 0 else -first
-        arms = np.cross(pads.points[pad], own)
-        found[row, : len(own)] = joint.bearing.friction * np.hstack((own, arms))
-    return found
+            side = np.cross(*tangents) @ np.cross(*first)
+            tangents = first if side > 0 else -first
+        arms = np.cross(pads.points[pad], tangents)
+        wrenches[row, : len(tangents)] = joint.bearing.friction * np.hstack((tangents, arms))
+    return wrenches

@@ -38,8 +38,8 @@ def body_records(mechanism: Mechanism, contacts: NDArray[np.void]) -> NDArray[np
 
 def drag_records(mechanism: Mechanism) -> NDArray[np.void]:
     """DRAG records of the bodies that have one."""
-    found = [(i, body.drag) for i, body in enumerate(mechanism.bodies) if body.drag is not None]
-    records = np.zeros(len(found), dtype=DRAG)
-    for record, (body, drag) in zip(records, found, strict=True):
+    drags = [(i, body.drag) for i, body in enumerate(mechanism.bodies) if body.drag is not None]
+    records = np.zeros(len(drags), dtype=DRAG)
+    for record, (body, drag) in zip(records, drags, strict=True):
         record["body"], record["C"] = body, drag
     return read_only(records)

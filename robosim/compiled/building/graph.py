@@ -91,8 +91,8 @@ def compile_graph(
 
 def _element_pairs(elements: NDArray[np.void], nb: int) -> set[tuple[int, int]]:
     """Pairs of bodies that share an element, the first one less than the second."""
-    found: set[tuple[int, int]] = set()
+    pairs: set[tuple[int, int]] = set()
     for ends in elements["body"].tolist():
         bodies = sorted({end for end in ends if end < nb})
-        found.update(combinations(bodies, 2))
-    return found
+        pairs.update(combinations(bodies, 2))
+    return pairs

@@ -56,20 +56,20 @@ def separate_loops(mechanism: Mechanism, velocity_limits: bool = False) -> list[
     above = [nb if joint.parent is None else index[joint.parent] for joint in mechanism.tree_joints]
     above.append(nb)
     floats = {b for b, joint in enumerate(mechanism.tree_joints) if joint.n_constraints == 0}
-    found: list[Loop] = []
+    single_loops: list[Loop] = []
     for k, joint in enumerate(mechanism.loop_joints):
         if _acts(joint) or (velocity_limits and joint.is_limited_in_velocity):
             return None
         ends = [index[joint.child], nb if joint.parent is None else index[joint.parent]]
-        found.append(Loop([k], ends, _common(ends, above)))
+        single_loops.append(Loop([k], ends, _common(ends, above)))
     bodies = {joint.name: b for b, joint in enumerate(mechanism.tree_joints)}
     for k, coupling in enumerate(mechanism.couplings, start=len(mechanism.loop_joints)):
         if not {coupling.joint, coupling.source} <= bodies.keys():
             return None
         ends = [bodies[coupling.joint], bodies[coupling.source]]
-        found.append(Loop([k], ends, _common([above[end] for end in ends], above)))
+        single_loops.append(Loop([k], ends, _common([above[end] for end in ends], above)))
     loops: list[Loop] = []
-    for loop in found:
+    for loop in single_loops:
         # One that has been joined with another may share joints with a third.
         while shared := [one for one in loops if _path(one, above) & _path(loop, above)]:
             loops = [one for one in loops if one not in shared]

@@ -67,9 +67,9 @@ def path_records(
             terms = paths[int(joint["path_begin"]) :]
             joint["scale_T"] = sum(_term_scale(joints, term) for term in terms)
         joint["compliance_T"] = COMPLIANCE * joint["scale_T"]
-    found = np.zeros(len(spans), dtype=SPAN)
-    found["body"] = spans
-    return np.array(paths, dtype=PATH), found
+    span_records = np.zeros(len(spans), dtype=SPAN)
+    span_records["body"] = spans
+    return np.array(paths, dtype=PATH), span_records
 
 
 def _term_scale(joints: NDArray[np.void], term: Any) -> float:

@@ -62,10 +62,10 @@ def load(typing_context, address, kind):
         return None
 
     def generate(context, builder, signature, arguments):
-        found = signature.return_type
-        if isinstance(found, Placed):
+        values_type = signature.return_type
+        if isinstance(values_type, Placed):
             return builder.inttoptr(arguments[0], ADDRESS)
-        pointer = context.get_value_type(found).as_pointer()
+        pointer = context.get_value_type(values_type).as_pointer()
         return builder.load(builder.inttoptr(arguments[0], pointer))
 
     return dense(TYPES[kind.literal_value])(address, kind), generate

@@ -156,12 +156,12 @@ def aligned(offset, alignment):
 @functools.cache
 def offsets(context, kind):
     """Where the parts of a named tuple lie in memory [bytes]."""
-    found, end = [], 0
+    offsets_of_parts, end = [], 0
     for part in kind:
         size, alignment = bytes_of(lying(context, part))
-        found.append(aligned(end, alignment))
-        end = found[-1] + size
-    return found
+        offsets_of_parts.append(aligned(end, alignment))
+        end = offsets_of_parts[-1] + size
+    return offsets_of_parts
 
 
 def part_of(context, builder, kind, value, k):

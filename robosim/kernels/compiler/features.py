@@ -37,16 +37,16 @@ class Feature:
 
     def kinds(self, known, number):
         """Types of the arguments: `known` by name, or those of numbers, which are `number`s."""
-        found = {NUMBER: number, WHOLE: types.int64}
+        declared = {NUMBER: number, WHOLE: types.int64}
         return tuple(
-            found[self._numbers[name]] if name in self._numbers else known[name]
+            declared[self._numbers[name]] if name in self._numbers else known[name]
             for name in self.names
         )
 
     def _template(self, args, kws):
         """How numba finds the types of a call."""
-        given = dict(zip(self.names, args, strict=False)) | kws
-        known = {name: dense(types.unliteral(kind)) for name, kind in given.items()}
+        arguments = dict(zip(self.names, args, strict=False)) | kws
+        known = {name: dense(types.unliteral(kind)) for name, kind in arguments.items()}
         signature = types.int64(*self.kinds(known, number_in(known.get("state"))))
         template = make_concrete_template("feature", self, [signature])
         by_name = inspect.Parameter.POSITIONAL_OR_KEYWORD

@@ -95,9 +95,9 @@ class Files(CompileResultCacheImpl):
         return zlib.compress(dumps(super().reduce(cres)), 1)
 
     def rebuild(self, target_context, payload):
-        found = super().rebuild(target_context, pickle.loads(zlib.decompress(payload)))
-        found.library._shared_module = None  # so that none puts it into other code
-        return found
+        compiled = super().rebuild(target_context, pickle.loads(zlib.decompress(payload)))
+        compiled.library._shared_module = None  # so that none puts it into other code
+        return compiled
 
 
 def known_as(value):
@@ -128,14 +128,14 @@ class KernelCache(FunctionCache):
         rtsys.initialize(target_context)
         with self._guard_against_spurious_io_errors():
             try:
-                found = self._load_overload(sig, target_context)
+                compiled = self._load_overload(sig, target_context)
             except UNREADABLE as error:
                 logging.getLogger(__name__).info("%s: made again (%s)", self.cache_path, error)
                 self.throw_away()
-                found = None
-        if found is None and self._ahead is not None:
-            found = self._ahead.load_overload(sig, target_context)
-        return found
+                compiled = None
+        if compiled is None and self._ahead is not None:
+            compiled = self._ahead.load_overload(sig, target_context)
+        return compiled
 
     def _index_key(self, sig, codegen):
         code = hashlib.sha256(self._py_func.__code__.co_code).hexdigest()
@@ -302,7 +302,7 @@ def all_linked(library):
 
     LLVM links nothing that no caller has asked for by then.
     """
-    found, seen, left = [], set(), [(library, iter(library._linking_libraries))]
+    libraries, seen, left = [], set(), [(library, iter(library._linking_libraries))]
     while left:
         one, others = left[-1]
         for other in others:
@@ -313,8 +313,8 @@ def all_linked(library):
                 break
         else:
             left.pop()
-            found.append(one)
-    return found[-2::-1]
+            libraries.append(one)
+    return libraries[-2::-1]
 
 
 class EntryLibrary(JITCodeLibrary):
@@ -450,12 +450,12 @@ class EntryCompiler(Compiler):
         kinds = tuple(self.state.args)
         with kept.turn():
             kept.found = None
-            found = kept.load_overload(kinds, self.state.targetctx)
-            if found is None:
-                found = super().compile_extra(func)
-                kept.save_overload(kinds, found)
-            kept.found = found
-        return found
+            compiled = kept.load_overload(kinds, self.state.targetctx)
+            if compiled is None:
+                compiled = super().compile_extra(func)
+                kept.save_overload(kinds, compiled)
+            kept.found = compiled
+        return compiled
 
     def define_pipelines(self):
         passes = PassManager("kernels")

@@ -117,8 +117,8 @@ class MaskModel(models.PrimitiveModel):
 
 def lanes_among(kinds):
     """The lanes that some types, or the masks among them, are of; None if there are none."""
-    found = {kind.of if isinstance(kind, Mask) else kind for kind in kinds}
-    return next((kind for kind in found if isinstance(kind, Lanes)), None)
+    numbers = {kind.of if isinstance(kind, Mask) else kind for kind in kinds}
+    return next((kind for kind in numbers if isinstance(kind, Lanes)), None)
 
 
 class LanedRecord(types.Record):

@@ -38,27 +38,27 @@ def imports_of(module):
     path = cache.PACKAGE.joinpath(*module.split(".")[1:])
     path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
     source = path.read_bytes()
-    found = set()
+    modules = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom) and str(node.module).startswith(PACKAGES):
-            found.add(node.module)
+            modules.add(node.module)
             base = cache.PACKAGE.joinpath(*node.module.split(".")[1:])
             for alias in node.names:
                 if base.is_dir() and (base / f"{alias.name}.py").exists():
-                    found.add(f"{node.module}.{alias.name}")
-    return found, hashlib.sha256(source).hexdigest()
+                    modules.add(f"{node.module}.{alias.name}")
+    return modules, hashlib.sha256(source).hexdigest()
 
 
 @functools.cache
 def digest_of_module(module):
     """What tells the sources of a module apart, and those of all that it imports."""
-    found, left = {}, [module]
+    digests, left = {}, [module]
     while left:
         one = left.pop()
-        if one not in found:
-            others, found[one] = imports_of(one)
+        if one not in digests:
+            others, digests[one] = imports_of(one)
             left += others
-    return hashlib.sha256(repr(sorted(found.items())).encode()).hexdigest()
+    return hashlib.sha256(repr(sorted(digests.items())).encode()).hexdigest()
 
 
 class Lowered(NullCache):
@@ -125,9 +125,9 @@ class Lowered(NullCache):
         fndesc = data.fndesc
         kept = fndesc.argtypes, fndesc.typemap, fndesc.calltypes
         fndesc.argtypes, fndesc.typemap, fndesc.calltypes = (), None, None
-        told = dumps((fndesc, data.signature.return_type))
+        description = dumps((fndesc, data.signature.return_type))
         fndesc.argtypes, fndesc.typemap, fndesc.calltypes = kept
-        content = told, needs, library._final_module.as_bitcode()
+        content = description, needs, library._final_module.as_bitcode()
         write(self._place / name, zlib.compress(pickle.dumps(content), 1))
 
 
@@ -146,13 +146,13 @@ def write(path, content):
 def library_in(place, name, codegen, kind):
     """The library in a file, with those that it needs."""
     if name not in LOADED:
-        told, needs, code = pickle.loads(zlib.decompress((place / name).read_bytes()))
+        description, needs, code = pickle.loads(zlib.decompress((place / name).read_bytes()))
         others = [library_in(place, one, codegen, kind) for one in needs]
         library = kind(codegen, name)
         library._final_module = parse_bitcode(code)
         library._final_module.name = name
         library._linking_libraries = others
         library._finalized = True
-        library.file, library.told = name, pickle.loads(told)
+        library.file, library.told = name, pickle.loads(description)
         LOADED[name] = library
     return LOADED[name]

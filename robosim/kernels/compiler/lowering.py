@@ -97,8 +97,8 @@ class KernelLower(Lower):
         """What the items of a variable are, if all that it may be is arrays of one field."""
         if name not in self._fields:
             self._fields[name] = None  # for what is asked for by itself
-            found = {self._field_in(value) for value in self._values.get(name, (None,))}
-            self._fields[name] = found.pop() if len(found) == 1 else None
+            fields = {self._field_in(value) for value in self._values.get(name, (None,))}
+            self._fields[name] = fields.pop() if len(fields) == 1 else None
         return self._fields[name]
 
     def _field_in(self, value):
