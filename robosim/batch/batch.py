@@ -16,11 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robosim.batch.beside import lanes_now
-from robosim.batch.bound import Bound
-from robosim.batch.buffers import BatchBuffers, BufferCache
-from robosim.batch.controls import Controls, by_state, by_step, controls
-from robosim.batch.given import (
+from robosim.batch.arguments import (
     Index,
     apart,
     check_structure,
@@ -29,6 +25,10 @@ from robosim.batch.given import (
     robots_of,
     rows_of,
 )
+from robosim.batch.beside import lanes_now
+from robosim.batch.bound import Bound
+from robosim.batch.buffers import BatchBuffers, BufferCache
+from robosim.batch.controls import Controls, by_state, by_step, controls
 from robosim.batch.rollout import Rollout
 from robosim.batch.starts import Starts, starts_at
 from robosim.batch.stepping import Stepping
@@ -255,7 +255,7 @@ class BatchSimulation:
         chosen = chosen_states(index, self.n)
         new_robots = [robots] * len(chosen) if isinstance(robots, Mechanism) else list(robots)
         if len(new_robots) != len(chosen):
-            raise OptionError(f"there are {len(given)} robots for {len(chosen)} states")
+            raise OptionError(f"there are {len(new_robots)} robots for {len(chosen)} states")
         made = [self._model_of(robot, i) for i, robot in zip(chosen, new_robots, strict=True)]
         for i, robot, model in zip(chosen, new_robots, made, strict=True):
             sim = self._stepping.alone(i, anew=True)

@@ -1,4 +1,4 @@
-"""Which features a model needs compiled for itself, and where it finds them (`Model.calls`)."""
+"""Compiles the features that a model needs, and writes their addresses to `Model.calls`."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from robosim.kernels.compiler.dense import dense
 from robosim.kernels.compiler.features import ALL, number_in
 from robosim.kernels.compiler.parts import address_of, compile_part, find_compiled
 
-_COMPILED: dict[tuple[int, int, bool], Any] = {}  # place, kind of parts, tree -> what is there
+_COMPILED: dict[tuple[int, int, bool], Any] = {}  # place, kind of parts, tree -> compiled feature
 
 
 def needed(model: Model) -> list[int]:
-    """The places of `Model.calls` that steps of a model go through."""
+    """Places in `Model.calls` of the features that a model needs."""
     places = []
     if len(model.collision.pairs):
         places += [CHOOSE_FEATURES, ADMIT_FEATURES]
@@ -40,7 +40,7 @@ def needed(model: Model) -> list[int]:
 
 
 def provide(model: Model, kind: int, scheme: Any, info: Any) -> None:
-    """Compile the features that a model needs for parts of a kind, and tell it where they are."""
+    """Compile the features that a model needs, for parts of a kind, and write their addresses."""
     for place in needed(model):
         key = place, kind, model.tree
         if key not in _COMPILED:

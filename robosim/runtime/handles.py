@@ -1,8 +1,8 @@
-"""How kernels are called: with addresses of what they work on, which is handed over only once.
+"""How kernels are called: with the address of their data, which is unpacked only once.
 
-A call from Python spends some 0.1 us on each array that it hands over, to look at its type and to
-take it apart, and a step works on some seventy of them. A `Handle` has that done once and keeps
-what a kernel gets, in a block of memory; a call hands over the address of the block.
+A call from Python spends some 0.1 us on each array argument, to look up its type and to unpack
+it, and a step needs some seventy arrays. A `Handle` unpacks them once and stores the result in a
+block of memory. A call passes the address of this block.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ StepFunction = Callable[[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]
 
 
 class Parts(NamedTuple):
-    """What the kernels of one simulation work on."""
+    """The data that the kernels of one simulation work on."""
 
     model: Model
     state: State
@@ -109,11 +109,11 @@ class Handle:
     ----------
     values : NamedTuple
     address : int
-        Where kernels find them, as long as this object is there.
+        Address of the values for kernels, valid as long as this object exists.
     addresses : (1,)
         The address as an array, as a `StepFunction` takes it.
     kind : int
-        Of their types.
+        Kind of the values' types (`robosim.kernels.compiler.addresses`).
     """
 
     def __init__(self, values: Any) -> None:
@@ -136,33 +136,33 @@ INFO_TYPE = from_dtype(INFO)
 ADDRESSES = types.Array(types.int64, 1, "C")
 
 
-# What of an array's flags is part of its type: contiguous in C or in Fortran, aligned, writable.
+# Flags of an array that are part of its type: contiguous in C or in Fortran, aligned, writable.
 _C, _FORTRAN = 0x1, 0x2
 _FLAGS = _C | _FORTRAN | 0x100 | 0x400
 
 
 def _layout(values: Any) -> Any:
-    """What numba's type of some values follows from; numba itself takes milliseconds to find it."""
+    """A key that determines numba's type of values; numba takes milliseconds to find the type."""
     if isinstance(values, tuple):
         return (type(values), *map(_layout, values))
     if isinstance(values, np.ndarray):
         flags = values.flags.num & _FLAGS
-        # What is contiguous both ways, as arrays of length zero are, is so in C for numba.
+        # numba takes arrays that are contiguous both ways, such as empty ones, for C arrays.
         return values.dtype, values.ndim, flags & ~_FORTRAN if flags & _C else flags
     return type(values)
 
 
 @entry
 def store(memory: Any, values: Any) -> int:
-    """Leave values in memory if there is room; returns the words that they need."""
+    """Store values in memory if there is room; returns the number of words that they need."""
     return leave(memory, values)
 
 
 def solver(kind: int, tree: bool, info: Any, length: Any = types.float64) -> Apart:
-    """What solves the equations of a step as a tree or a graph, for parts (`Parts`) of a kind.
+    """The part that solves the equations of a step, by the scheme for trees or for graphs.
 
-    `info` is numba's type of an INFO, `length` that of the length of an interval. Compiling begins
-    as soon as it has been asked for.
+    `kind` is that of the `Parts`, `info` numba's type of an INFO, and `length` that of the length
+    of an interval. The first call begins to compile the part.
     """
     if (kind, tree) not in _SOLVERS:
         make = partial(_make_solver, tree)
@@ -171,7 +171,7 @@ def solver(kind: int, tree: bool, info: Any, length: Any = types.float64) -> Apa
 
 
 def scheme_for(tree: bool) -> Any:
-    """The scheme that models are stepped by: a module, see `robosim.kernels.solve`."""
+    """The module of the scheme for trees or for graphs; see `robosim.kernels.solve`."""
     return trees if tree else graphs
 
 
@@ -190,7 +190,7 @@ def _make_solver(tree: bool, kind: int) -> Any:
 
 
 def begin_compiling(parts: Handle) -> None:
-    """Begin what takes the longest of compiling steps on these, beside whatever else is done."""
+    """Begin to compile the solver for these parts in another process, as it takes the longest."""
     solver(parts.kind, parts.values.model.tree, INFO_TYPE)
 
 
@@ -207,13 +207,13 @@ def step_function(parts: Handle, run: Handle, anew: bool = False) -> StepFunctio
     if key not in _STEP_FUNCTIONS:
         others = ADDRESSES, ADDRESSES, ADDRESSES, types.int64
         made = _make_step_function(parts.kind, tree, run.kind, run_anew if anew else run_steps)
-        _STEP_FUNCTIONS[key] = solver(parts.kind, tree, INFO_TYPE).given_to(made, others)
+        _STEP_FUNCTIONS[key] = solver(parts.kind, tree, INFO_TYPE).bound_to(made, others)
     provide_features(parts)
     return _STEP_FUNCTIONS[key]
 
 
 def provide_features(parts: Handle) -> None:
-    """Have the features compiled that the model of some parts needs."""
+    """Compile the features that the model of these parts needs."""
     model = parts.values.model
     provide(model, parts.kind, scheme_for(model.tree), INFO_TYPE)
 

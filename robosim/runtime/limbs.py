@@ -1,10 +1,10 @@
-"""Four limbs of one robot that take their steps side by side, in the lanes of vector registers.
+"""Four similar limbs of one robot, in the lanes of vector registers.
 
-Each lane is a robot of its own: what the limbs hang on, and one of them. What they hang on is the
-same in every lane, to the last bit, as what the limbs do to it is summed up over the lanes wherever
-it is passed on (`robosim.kernels.lanes.over_limbs`). The equations are those of the whole robot;
-sums are taken in another order, and a contact is in them where any of the four that correspond to
-each other is near the ground.
+Each lane has the trunk, which is all bodies that the limbs hang on, and one limb. The trunk is the
+same in every lane, to the last bit: wrenches and momenta that limbs pass on to the trunk are summed
+over the lanes (`robosim.kernels.compiler.lanes.over_limbs`). The equations are those of the whole
+robot, with sums in another order. A contact is in the equations if any of the four contacts that
+correspond to each other is near the ground.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from robosim.runtime.handles import Parts
 from robosim.runtime.lanes import Together, are_alike, make_parts, suits_lanes
 from robosim.runtime.wide import Moved, Rows, lay_out, moved_of, widen
 
-# Of the bodies of a lane those that all of them have: with more, too much is done four times.
+# Largest part of a lane's bodies that may be trunk: with more, too much is computed four times.
 LARGEST_PART = 0.5
-# Above the ground, where the contacts of a limb are that only others have [m]: out of reach, but
-# not so far that the rounding of its gap over the timestep would show in the residual.
+# Gap [m] of contacts that a limb lacks and other limbs have: out of reach, but not so large that
+# the rounding of the gap over the timestep would show in the residual.
 FAR = 100.0
 
 
@@ -43,7 +43,7 @@ class Lane(NamedTuple):
 
     robot: Mechanism
     model: Model
-    rows: Rows  # of the whole robot's arrays
+    rows: Rows  # of this lane in the whole robot's arrays
 
 
 class Limbs(Together):
@@ -52,9 +52,9 @@ class Limbs(Together):
     Parameters
     ----------
     whole : Parts
-        Of the simulation.
+        Parts of the simulation.
     lanes : sequence of Lane
-        As `find_lanes` gives them.
+        The result of `find_lanes`.
     """
 
     def __init__(self, whole: Parts, lanes: Sequence[Lane]) -> None:
@@ -84,14 +84,14 @@ class Limbs(Together):
 
 
 def _hub(lanes: Sequence[Lane]) -> tuple[int, int]:
-    """The body that limbs hang on, among those of a lane, and how many of these all have."""
+    """Index in a lane of the body that the limbs hang on, and number of bodies of the trunk."""
     one, other = (lane.rows.bodies for lane in lanes[:2])
     shared = int(np.count_nonzero(one == other))
     return int(lanes[0].model.joints["parent"][shared]), shared
 
 
 def find_lanes(robot: Mechanism, whole: Parts) -> list[Lane] | None:
-    """A robot of what its limbs hang on and one of them, for each; None if it has no such limbs."""
+    """A robot of the trunk and one limb, for each limb; None without four similar limbs."""
     if not suits_lanes([whole]) or np.any(whole.model.contacts["companions"]):
         return None
     hub_and_limbs = find_limbs(whole.model)
@@ -116,9 +116,9 @@ def find_lanes(robot: Mechanism, whole: Parts) -> list[Lane] | None:
 
 
 def find_limbs(model: Model) -> tuple[list[int], list[list[int]]] | None:
-    """(bodies that four limbs hang on, bodies of each of these), or None.
+    """(bodies of the trunk, bodies of each of four limbs), or None.
 
-    Limbs are four branches of a tree alike, all on one body, and there are no others like them.
+    The limbs are similar branches of a tree at one body, which has exactly four of them.
     """
     nb = len(model.bodies)
     parents = model.joints["parent"][:nb]
@@ -151,9 +151,9 @@ def find_limbs(model: Model) -> tuple[list[int], list[list[int]]] | None:
 
 
 def with_bodies(robot: Mechanism, chosen: Sequence[int], least: Sequence[int]) -> Mechanism:
-    """Some bodies of a tree, with all bodies that these hang on, and what acts on them.
+    """A mechanism of the `chosen` bodies, which include all bodies that these hang on.
 
-    Each has at least so many contacts, some of which it does not have in the robot.
+    A body with fewer than its `least` number of contacts gets further ones.
     """
     bodies = [replace(robot.bodies[b], collisions=()) for b in chosen]
     contacts: list[ContactPoint] = []
@@ -167,9 +167,9 @@ def with_bodies(robot: Mechanism, chosen: Sequence[int], least: Sequence[int]) -
 
 
 def _rows(model: Model, bodies: Sequence[int], least: Sequence[int]) -> Rows:
-    """Rows of a model's arrays that belong to some bodies, in the order that these have there.
+    """Rows of a model's arrays that belong to some bodies, in the order of these bodies.
 
-    Those of contacts are -1 for what is missing of the `least` number of each.
+    Rows of contacts are -1 for contacts that a body lacks of its `least` number.
     """
     contacts: list[NDArray[np.int64]] = []
     of_joint = model.contacts["kind"] >= LIMIT

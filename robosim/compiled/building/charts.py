@@ -20,7 +20,10 @@ def place_charts(mechanism: Mechanism, joints: NDArray[np.void]) -> Charts:
     charts = [joint.own_chart for joint in mechanism.joints]
     chart_arrays, ranges = chart_records(charts)
     if len(chart_arrays.factors):
-        joints["factors"], joints["numbers"] = chart_arrays.factors.ctypes.data, chart_arrays.numbers.ctypes.data
+        joints["factors"], joints["numbers"] = (
+            chart_arrays.factors.ctypes.data,
+            chart_arrays.numbers.ctypes.data,
+        )
     joints["number_count"] = len(chart_arrays.numbers)
     joints["chart_begin"][: len(ranges)], joints["chart_end"][: len(ranges)] = ranges.T
     return chart_arrays

@@ -1,9 +1,9 @@
-"""What kernels are lowered to, kept on disk by the sources and the types that it follows from.
+"""Lowered kernels on disk: the LLVM code of a kernel for some types of its arguments.
 
-An entry is linked from its kernels, and compiled as a whole. All that numba does before, most of
-the time, is done once for each kernel and each of the types of its arguments: other entries, other
-processes, and sources of which a kernel does not make use, find it here. The name of a file tells
-the kernel, its types, and the sources of its module with all that this imports.
+An entry is linked from its kernels, and compiled as a whole. Lowering comes before this and takes
+most of the time. It is done once for each kernel and types of arguments: other entries and other
+processes load the result, also after an edit of sources that the kernel does not use. The name of a
+file contains the kernel's name, and a digest of its types, its module and all imports of this.
 """
 
 import ast
@@ -51,7 +51,7 @@ def imports_of(module):
 
 @functools.cache
 def digest_of_module(module):
-    """What tells the sources of a module apart, and those of all that it imports."""
+    """A digest of the sources of a module and of all that it imports."""
     digests, left = {}, [module]
     while left:
         one = left.pop()
@@ -62,7 +62,7 @@ def digest_of_module(module):
 
 
 class Lowered(NullCache):
-    """A kernel's cache: numba asks it for what the kernel is compiled to, and hands that to it."""
+    """The cache of a kernel, with the interface of numba's caches."""
 
     def __init__(self, function, library_kind, place):
         self._function, self._kind, self._place = function, library_kind, place
@@ -87,7 +87,7 @@ class Lowered(NullCache):
             if not isinstance(error, FileNotFoundError):
                 logging.getLogger(__name__).info("%s: made again (%s)", name, error)
             return None
-        fndesc, restype = library.told
+        fndesc, restype = library.description
         fndesc.argtypes = kinds
         return compile_result(
             typing_context=None,
@@ -101,7 +101,7 @@ class Lowered(NullCache):
         )
 
     def _entry(self, library):
-        """A function by which numba tells what is compiled apart; nobody calls it."""
+        """A function that identifies the compiled code for numba; it is never called."""
         environment = _dynfunc.Environment(globals=self._function.__globals__)
         module, name = sys.modules[self._module], self._function.__name__
         return _dynfunc.make_function(module, name, "", 0, environment, (library,))
@@ -115,7 +115,7 @@ class Lowered(NullCache):
             if isinstance(one, self._kind):
                 needs.append(getattr(one, "file", None))
             else:
-                # What numba has compiled for itself goes along.
+                # Functions of numba's own are added to this code.
                 library._final_module.link_in(one._get_module_for_linking(), preserve=True)
         if None in needs:
             return
@@ -132,7 +132,7 @@ class Lowered(NullCache):
 
 
 def write(path, content):
-    """A file that is there as a whole, or not at all, whoever else writes it."""
+    """Write a file as a whole or not at all, also if other processes write it."""
     try:
         path.parent.mkdir(exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent)
@@ -144,7 +144,7 @@ def write(path, content):
 
 
 def library_in(place, name, codegen, kind):
-    """The library in a file, with those that it needs."""
+    """The library in a file, with all libraries that it needs."""
     if name not in LOADED:
         description, needs, code = pickle.loads(zlib.decompress((place / name).read_bytes()))
         others = [library_in(place, one, codegen, kind) for one in needs]
@@ -153,6 +153,6 @@ def library_in(place, name, codegen, kind):
         library._final_module.name = name
         library._linking_libraries = others
         library._finalized = True
-        library.file, library.told = name, pickle.loads(description)
+        library.file, library.description = name, pickle.loads(description)
         LOADED[name] = library
     return LOADED[name]

@@ -36,7 +36,7 @@ def chosen_states(index: Index, n: int) -> list[int]:
     numbers = np.atleast_1d(np.asarray(index))
     if numbers.dtype == bool:
         if numbers.shape != (n,):
-            raise StateError(f"a mask of states must have shape ({n},), not {given.shape}")
+            raise StateError(f"a mask of states must have shape ({n},), not {numbers.shape}")
         return np.flatnonzero(numbers).tolist()
     for i in numbers.tolist():
         if not (isinstance(i, int) and -n <= i < n):
