@@ -86,7 +86,7 @@ def _fill(record: Any, actuator: Actuator, pieces: Pieces) -> None:
 
 
 def _with_ends(curve: Curve) -> Pieces:
-    """Pieces of a curve between straight ones, by which it goes on."""
+    """Pieces of a curve, with straight pieces that continue it at both ends."""
     knots = np.asarray(curve.knots)
     ends = [(x, np.array((*curve.at(x), 0.0, 0.0))) for x in (float(knots[0]), float(knots[-1]))]
     inner = zip(knots[:-1].tolist(), np.asarray(curve.pieces), strict=True)

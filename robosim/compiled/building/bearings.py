@@ -1,4 +1,4 @@
-"""How the pads of bearings share what their joints carry."""
+"""How the pads of bearings share the loads of their joints."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ def pads_in(joint: Joint) -> Pads:
 
 
 def slipping_alike(pads: Pads) -> list[int]:
-    """For each pad the first one that slips as it does, so that one bound holds for all of them.
+    """For each pad, the first pad that slips as this one does, so that they share one bound.
 
-    Those of a sleeve do so all, those of a socket where they are opposite to each other.
+    All pads of a sleeve slip alike. Pads of a socket do if they are opposite to each other.
     """
     if pads.tangents.shape[1] == 1:
         return [0] * len(pads.points)
-    # Across both tangents, as a socket may be of any radius.
+    # Pads are compared by their normals, as a socket may be of any radius.
     out = np.cross(pads.tangents[:, 0], pads.tangents[:, 1])
     apart = np.linalg.norm(np.cross(out[:, None], out[None]), axis=2)
     return [int(np.argmax(row < SAME)) for row in apart]
 
 
 def compile_bearings(mechanism: Mechanism, contacts: NDArray[np.void]) -> Bearings:
-    """What the bearings of a mechanism press with."""
+    """Normal impulses and friction of all bearings of a mechanism."""
     owners = [j for j, joint in enumerate(mechanism.joints) if joint.bearing is not None]
     shares, slips = [np.zeros((0, 6))], [np.zeros((0, 2, 6))]
     begins: list[int] = [0]
@@ -63,10 +63,9 @@ def compile_bearings(mechanism: Mechanism, contacts: NDArray[np.void]) -> Bearin
 
 
 def _slips(joint: Joint, pads: Pads, alike: list[int]) -> Array:
-    """Wrenches (m, 2, 6) of the friction that a normal gives, along the tangents of its slip.
+    """Wrenches (m, 2, 6) of friction for a unit normal force, along the tangents of its slip.
 
-    The tangents are those of the pad that slips alike, seen from the other side where that is
-    opposite.
+    The tangents are those of the first pad that slips alike, reversed if this pad is opposite.
     """
     assert joint.bearing is not None
     wrenches = np.zeros((len(pads.pad_of), 2, 6))

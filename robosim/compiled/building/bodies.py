@@ -25,7 +25,7 @@ def body_records(mechanism: Mechanism, contacts: NDArray[np.void]) -> NDArray[np
     on_ground = np.where(contacts["other"] == nb, contacts["body"], -1)
     rigid = mechanism.rigid_groups
     for i, body in enumerate(mechanism.bodies):
-        # The ground pushes in vain against what is fixed to the world.
+        # Contacts of bodies that are fixed to the world have no effect.
         mine = np.flatnonzero((on_ground == i) & (rigid[body.name] is not None))
         begin = int(mine[0]) if len(mine) else 0
         reach = float(np.max(distance[mine])) if len(mine) else 0.0

@@ -30,12 +30,12 @@ from robosim.description.surfaces import TURNING, lowest
 from robosim.description.tendon import Tendon, Term
 from robosim.validation import Array
 
-# Files write 1e14 for a wheel that must not slip. A cone of 84 degrees does not let it either, and
-# leaves the solver's scales where they can be computed with.
+# Files write 1e14 for a wheel that must not slip. A cone of 84 degrees prevents slip as well, and
+# keeps the solver's numbers in range.
 MAX_FRICTION = 10.0
 
-# Limits of a coordinate that leave less [m or rad] are moved apart: an interior point has to have
-# an interior, and one of no width is all surface.
+# Limits of a coordinate that are closer to each other [m or rad] are moved apart, because an
+# interior-point method needs an interior.
 LEAST_ROOM = 1e-9
 
 
@@ -44,7 +44,7 @@ def contact_records(
 ) -> NDArray[np.void]:
     """CONTACT records: points above the ground by body, then limits and dry friction of joints.
 
-    The latter with the limits of their rates, if `velocity_limits` act.
+    Limits of the joints' rates are included if `velocity_limits` act.
     """
     nb = len(mechanism.bodies)
     index = {body.name: i for i, body in enumerate(mechanism.bodies)}
@@ -69,8 +69,8 @@ def contact_records(
     for j, joint in enumerate(mechanism.joints):
         if joint.motion is not None:
             continue
-        # Angles count as arcs of the child's radius of gyration, so that all that is held apart
-        # moves at speeds in m/s and answers with the child's mass.
+        # Angles count as arcs at the child's radius of gyration, so that all gaps change at speeds
+        # in m/s and respond with the child's mass.
         body = mechanism.body(joint.child)
         for row in range(joint.nv):
             lower, upper = (float(np.asarray(side)[row]) for side in (joint.lower, joint.upper))
@@ -110,13 +110,13 @@ def contact_records(
 
 
 def surface_twist(velocity: ArrayLike, spin: ArrayLike, origin: ArrayLike) -> Array:
-    """Velocity at zero and spin, (6,), of a surface that moves by itself so at an origin."""
+    """Velocity at the frame's origin and spin, (6,), of a surface with a velocity at `origin`."""
     turn = np.asarray(spin)
     return np.concatenate((np.asarray(velocity) - np.cross(turn, np.asarray(origin)), turn))
 
 
 def add_turning(record: np.void, surfaces: Sequence[Any]) -> None:
-    """Friction against turning of a CONTACT or PAIR record with its `scale`: the lower one."""
+    """Set the friction against turning of a CONTACT or PAIR record: the lowest of its surfaces."""
     torsion, rolling = (lowest(*(getattr(one, what) for one in surfaces)) for what in TURNING)
     most = MAX_FRICTION * record["scale"]
     record["torsion"], record["rolling"] = min(torsion, most), min(rolling, most)
@@ -125,7 +125,7 @@ def add_turning(record: np.void, surfaces: Sequence[Any]) -> None:
 
 
 def place_companions(contacts: NDArray[np.void], pairs: NDArray[np.void]) -> int:
-    """Give what resists turning slots behind all others; returns the number of all slots."""
+    """Give companions the slots behind all others; returns the number of all slots."""
     slot = int(pairs["slot_end"][-1]) if len(pairs) else len(contacts)
     for record in contacts:
         record["companion"] = slot
@@ -142,7 +142,7 @@ def gyration(body: Body) -> float:
 
 
 def _lightest(mechanism: Mechanism, tendon: Tendon) -> tuple[float, float]:
-    """Mass of the lightest body that a tendon moves, and metres in a unit of its length there."""
+    """Mass of the lightest body that a tendon moves, and its motion [m] for a unit of length."""
     if not tendon.is_fixed:
         names = [name for name in tendon.bodies() if name is not None]
         return min(mechanism.body(name).mass for name in names), 1.0

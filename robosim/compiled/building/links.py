@@ -37,7 +37,7 @@ def compile_links(mechanism: Mechanism, gravity: ArrayLike) -> tuple[Links, Arra
     moments, turns = np.linalg.eigh(inertias)
     turns[:, :, 0] *= np.where(np.linalg.det(turns) < 0, -1.0, 1.0)[:, None]
     parents = [nb if joint.parent is None else index[joint.parent] for joint in joints]
-    # Of the world, which is the last: axes and point are its own.
+    # The world is the last link, with its own axes and origin.
     axes = np.concatenate((turns, np.eye(3)[None]))
     child_points = np.array([joint.child_position for joint in joints], dtype=float)
     points = np.concatenate((child_points, np.zeros((1, 3))))

@@ -1,4 +1,4 @@
-"""Coefficients of restitution of what may touch."""
+"""Coefficients of restitution of contacts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def restitutions(mechanism: Mechanism, collision: Collision, n_slots: int) -> Ar
     for k, c in enumerate(contact_order(mechanism)):
         coefficients[k] = mechanism.contacts[c].restitution
     for pair, sides in zip(collision.pairs, mechanism.touching_shapes(), strict=True):
-        # The one of the two that bounces more decides.
+        # The larger coefficient of the two counts.
         slots = slice(pair["slot_begin"], pair["slot_end"])
         coefficients[slots] = max(shape.restitution for _, shape in sides)
     return read_only(coefficients)

@@ -108,7 +108,7 @@ def _pose(axes: Array, joint: Joint) -> Array:
 
 
 def _factors(joint: Joint) -> list[Factor]:
-    """The motions that a joint is made of, one for each coordinate; one that stays if none."""
+    """The motions of a joint, one for each coordinate; a fixed one without coordinates."""
     same = np.eye(4)
     factors: list[Factor] = []
     if joint.own_chart is not None:
@@ -119,7 +119,7 @@ def _factors(joint: Joint) -> list[Factor]:
             else:
                 factors.append((factor.twist, before, factor.first, 0))
                 before = same
-        # What stays behind the last coordinate is a link of its own, which does not move.
+        # A constant pose behind the last coordinate is a link without motion.
         if before is not same:
             factors.append((None, before, -1, 0))
         return factors or [(None, same, -1, 0)]

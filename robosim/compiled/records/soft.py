@@ -14,7 +14,7 @@ ELEMENT = np.dtype(
         ("mu", "f8"),  # moduli of the energy, and its alpha
         ("lam", "f8"),
         ("alpha", "f8"),
-        ("ease", "f8"),  # density over the sum of g^2: what masses allow curvatures to lack
+        ("ease", "f8"),  # density over the sum of g^2: curvature that masses can make up for
     ]
 )
 
