@@ -76,7 +76,7 @@ class Sensitivities(NamedTuple):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """As `Gradients` has them."""
+        """Notes as in `Gradients`."""
         return notes_of(self.divided, self.changes, self.smoothed)
 
 

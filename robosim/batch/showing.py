@@ -148,7 +148,7 @@ class Showing:
     Parameters
     ----------
     stepping : Stepping
-        That of the batch.
+        The steps of the batch.
     bodies, contacts : bool
         Whether to include poses and velocities of bodies, and normal forces of contact points.
     also : str or sequence of str

@@ -14,7 +14,7 @@ BODY = np.dtype(
         ("contact_end", "i8"),
         ("floats_with", "i8"),  # body whose joint is free and carries this one; -1 if none is
         ("floating_mass", "f8"),  # of all bodies that this body floats with
-        ("share", "f8"),  # that counts in a lane: 1, or 1 / n for what each of n limbs hangs on
+        ("share", "f8"),  # part that counts in a lane: 1, or 1 / n for the trunk of n limbs
     ]
 )
 

@@ -28,7 +28,7 @@ CONTACT = np.dtype(
         ("scale", "f8"),
         ("share", "f8"),  # as that of a body
         # Of a coordinate or its rate; cosine of a cone, of half of a turn; force of dry friction
-        # over scale, of a bearing over scale for a unit of what its pads press with.
+        # over scale, of a bearing over scale, for a unit of its pads' normal impulse.
         ("bound", "f8"),
         ("apart", "i8"),  # 1: the shapes are apart at the first knot, whatever this gap says there
         ("lying", "i8"),  # 1: a point of a rim around the axis p_end, for where that lies flat
@@ -86,7 +86,7 @@ CONTACT_WORK = with_rows(
         ("step_back", "f8"),  # gap that the end of the interval is measured from, 0 or negative
         ("gap", "f8"),  # at the second knot [m]
         ("u", "f8", (3,)),  # slip along the tangents and gap over dt [m/s]
-        ("drift", "f8", (2,)),  # of the slip: what surfaces have by themselves [m/s]
+        ("drift", "f8", (2,)),  # part of the slip by motions of the surfaces themselves [m/s]
         ("rate", "f8"),  # of a coordinate's gap or of its slip over the interval
         ("stop", "f8"),  # where a limited rate is held at the second knot, 0 if it is not
         ("A", "f8", (3, 3)),  # condensed: dF = F + A du

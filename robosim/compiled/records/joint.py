@@ -95,11 +95,11 @@ COUPLING = np.dtype(
 
 JOINT_STATE = np.dtype(
     [
-        ("impulse", "f8", (6,)),  # of the last step: multipliers, then what the laws gave
+        ("impulse", "f8", (6,)),  # of the last step: multipliers, then impulses of the laws
         ("rotor", "f8", (6,)),  # momenta of the rotors that enter the next step, by coordinate
         # Of a tree: rates of the coordinates in the last interval, of a BALL those of its body.
         ("mid", "f8", (6,)),
-        ("drive", "f8", (6,)),  # of the last step: what kept coordinates on their motions
+        ("drive", "f8", (6,)),  # of the last step: impulses that kept coordinates on their motions
     ]
 )
 
@@ -139,7 +139,7 @@ JOINT_WORK = with_rows(
         ("before", "f8", (6,)),  # of a tree: rates of the coordinates in the interval before
         ("asked", "f8", (6,)),  # right-hand sides of its rows in the last linear solve
         ("turn", "f8", (4,)),  # goal of a free rotation
-        ("drive", "f8", (6,)),  # what keeps coordinates at their goals
+        ("drive", "f8", (6,)),  # impulses that keep coordinates at their goals
     ],
     A=6,  # derivative of `law` by the rates of the coordinates
 )

@@ -32,7 +32,7 @@ class Dense(types.Array):
         super().__init__(dtype, ndim, "C", readonly=readonly)
 
 
-class Placed(types.NamedTuple):
+class Placed(types.NamedTuple):  # type: ignore[name-defined]
     """A named tuple in memory, in the layout of numba's value; it is never changed."""
 
     def __init__(self, kinds, named):
