@@ -132,7 +132,7 @@ JOINT_WORK = with_rows(
         ("held", "i8", (6,)),  # 1 for a coordinate that is constrained to `goal`
         ("goal", "f8", (6,)),
         ("goal_rate", "f8", (6,)),
-        ("law", "f8", (6,)),  # what the laws ask for, by coordinate
+        ("law", "f8", (6,)),  # impulses of the laws, by coordinate
         ("half", "f8", (6,)),  # the part of it that acts at the second knot as well
         ("rotor", "f8", (6,)),  # momenta of rotors that leave the interval
         ("rate", "f8", (6,)),  # of the coordinates over the interval

@@ -3,7 +3,7 @@
 A kernel that is compiled for records whose floats are `duals` (`robosim.kernels.compiler.lanes.
 laned`) computes, beside each number, its derivatives along up to `DIRECTIONS` directions of the
 inputs. The first element of a vector is the number, the others are its derivatives. Branches depend
-on the numbers alone, so kernels take the same branches for duals as for plain floats. An exception
+on the numbers alone, so kernels take the same branches for duals as for plain floats. Exceptions
 are `==` and `!=`, for which duals are equal only if their derivatives are equal, too.
 
 Where a function has no derivative, a one-sided one is taken; for the root of zero it is zero.
