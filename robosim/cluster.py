@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robosim.batch import BatchSimulation, Rollout
+from robosim.batch.arguments import rows_of
 from robosim.batch.controls import by_state, by_step
-from robosim.batch.given import rows_of
 from robosim.control.gaits import Gait
 from robosim.description.mechanism import Mechanism
 from robosim.errors import OptionError, WorkerError

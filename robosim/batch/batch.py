@@ -16,10 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robosim.batch.beside import lanes_now
-from robosim.batch.bound import Bound
-from robosim.batch.controls import Controls, by_state, by_step, controls
-from robosim.batch.given import (
+from robosim.batch.arguments import (
     Index,
     apart,
     check_structure,
@@ -28,8 +25,11 @@ from robosim.batch.given import (
     robots_of,
     rows_of,
 )
+from robosim.batch.beside import lanes_now
+from robosim.batch.bound import Bound
+from robosim.batch.buffers import BatchBuffers, BufferCache
+from robosim.batch.controls import Controls, by_state, by_step, controls
 from robosim.batch.rollout import Rollout
-from robosim.batch.runs import KeptRuns, Runs
 from robosim.batch.starts import Starts, starts_at
 from robosim.batch.stepping import Stepping
 from robosim.batch.taping import check_taped, taped
@@ -102,10 +102,10 @@ class BatchSimulation:
                 check_structure(made[id(one)], self._sims[0], i)
             mine: list[Any] = [None if array is None else array[i] for array in self._states]
             self._sims.append(made[id(one)].copy(State(*mine)))
-        given = {"timestep": timestep, "gravity": gravity, **options}
-        now = lanes_now(lanes, robots, self._sims, given)
+        all_options = {"timestep": timestep, "gravity": gravity, **options}
+        now = lanes_now(lanes, robots, self._sims, all_options)
         self._stepping = Stepping(self.robot, self._sims, self._states, self.threads, *now)
-        self._memory = KeptRuns(self._sims)
+        self._memory = BufferCache(self._sims)
         self._named: dict[str, Controls] = {}
         self._models: dict[int, tuple[Mechanism, Model]] = {}  # by the id of a robot
         self._linearizers: dict[Any, Any] = {}
@@ -253,11 +253,11 @@ class BatchSimulation:
             As for `set_state`.
         """
         chosen = chosen_states(index, self.n)
-        given = [robots] * len(chosen) if isinstance(robots, Mechanism) else list(robots)
-        if len(given) != len(chosen):
-            raise OptionError(f"there are {len(given)} robots for {len(chosen)} states")
-        made = [self._model_of(robot, i) for i, robot in zip(chosen, given, strict=True)]
-        for i, robot, model in zip(chosen, given, made, strict=True):
+        new_robots = [robots] * len(chosen) if isinstance(robots, Mechanism) else list(robots)
+        if len(new_robots) != len(chosen):
+            raise OptionError(f"there are {len(new_robots)} robots for {len(chosen)} states")
+        made = [self._model_of(robot, i) for i, robot in zip(chosen, new_robots, strict=True)]
+        for i, robot, model in zip(chosen, new_robots, made, strict=True):
             sim = self._stepping.alone(i, anew=True)
             sim.change(robot, model)
             self._stepping.changed(i)
@@ -410,9 +410,9 @@ class BatchSimulation:
             for i in self._stepping.lent:
                 self._stepping.count(i)
         self._stepping.tell_of_turns(memory, begin, done)
-        found = self._read(memory, steps, begin, done)
-        more = self._origin, self._sims, self.threads, found, memory, self._linearizers
-        return taped(*more) if tape else found
+        rollout = self._read(memory, steps, begin, done)
+        more = self._origin, self._sims, self.threads, rollout, memory, self._linearizers
+        return taped(*more) if tape else rollout
 
     def bind(
         self,
@@ -467,7 +467,9 @@ class BatchSimulation:
             self._named[controller] = controls(self.robot, self.n, controller, self.timestep)
         return self._named[controller]
 
-    def _read(self, memory: Runs, steps: int, begin: Array, done: NDArray[np.int64]) -> Rollout:
+    def _read(
+        self, memory: BatchBuffers, steps: int, begin: Array, done: NDArray[np.int64]
+    ) -> Rollout:
         nq, nv, rows = self.robot.nq, self.robot.nv, memory.q.shape[1]
         actuated = self.robot.actuated
         q, v = np.empty((self.n, rows + 1, nq)), np.empty((self.n, rows + 1, nv))

@@ -15,14 +15,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from robosim.batch.buffers import BatchBuffers
 from robosim.batch.controls import Controls
 from robosim.batch.group import Group
-from robosim.batch.runs import Runs
 from robosim.batch.showing import Showing
 from robosim.batch.stepping import Stepping
 from robosim.kernels.compiler.lanes import WIDTH
-from robosim.runtime.handles import Runner, provide_features, runner
-from robosim.runtime.lanes import GroupRunner, group_runner
+from robosim.runtime.handles import StepFunction, provide_features, step_function
+from robosim.runtime.lanes import GroupStepFunction, group_step_function
 from robosim.simulation.diagnosis import FAR, refuse_starts
 from robosim.validation import Array, read_only
 
@@ -36,8 +36,8 @@ class Plan(NamedTuple):
     resident: NDArray[np.int64]  # (groups,) handles for states that are already in lanes
     parts: NDArray[np.int64]  # (groups, WIDTH) addresses of the states' own memory
     alone: slice  # states that are in no group
-    run_states: Runner  # steps single states
-    takes: list[tuple[slice, GroupRunner]]  # steps consecutive groups of the same kind
+    step_states: StepFunction  # steps single states
+    takes: list[tuple[slice, GroupStepFunction]]  # steps consecutive groups of the same kind
     begin: NDArray[np.float64]  # (n,) [s] times of the starts
     counted: NDArray[np.int64]  # (n,) steps from the starts to where `ahead` begins
 
@@ -82,7 +82,7 @@ class Bound:
     ) -> None:
         robot, n = stepping.robot, stepping.n
         self._stepping, self._control, self.steps = stepping, control, steps
-        memory = Runs(stepping.sims, steps, (False, False), False, steps)
+        memory = BatchBuffers(stepping.sims, steps, (False, False), False, steps)
         self._memory = memory
         memory.gains[:] = control.gains
         memory.controllers[:] = control.address
@@ -208,7 +208,7 @@ class Bound:
         kinds = [group.kind for group in groups]
         begins = [g for g in range(whole) if g == 0 or kinds[g] != kinds[g - 1]]
         takes = [
-            (slice(a, b), group_runner(groups[a].solver, kinds[a], handle.kind, run.kind))
+            (slice(a, b), group_step_function(groups[a].solver, kinds[a], handle.kind, run.kind))
             for a, b in pairwise((*begins, whole))
         ]
         return Plan(
@@ -218,7 +218,7 @@ class Bound:
             np.array([group.resident.address for group in groups], dtype=np.int64),
             stepping.parts[: alone.start].reshape(whole, WIDTH),
             alone,
-            runner(handle, run),
+            step_function(handle, run),
             takes,
             np.array([one.counters.start_time for one in engines]),
             np.array([one.counters.steps for one in engines]),
@@ -230,7 +230,7 @@ class Bound:
         if not self._usual:
             self._take_the_long_way(steps)
             return
-        whole, run_states = plan.alone.start, plan.run_states
+        whole, step_states = plan.alone.start, plan.step_states
         jobs = []
         runs, reached = (a[:whole].reshape(-1, WIDTH) for a in (memory.addresses, done))
         for part, take in plan.takes:
@@ -238,7 +238,7 @@ class Bound:
                 rows = plan.addresses[share], plan.parts[share], runs[share], reached[share]
                 jobs.append(partial(take, *rows, steps))
         jobs += [
-            partial(run_states, stepping.parts[some], memory.addresses[some], done[some], steps)
+            partial(step_states, stepping.parts[some], memory.addresses[some], done[some], steps)
             for some in self._shares(plan.alone)
         ]
         try:
@@ -254,7 +254,7 @@ class Bound:
         if int(done.min()) == steps:
             stepping.ahead += steps
         else:
-            self._go_on(plan, run_states, steps)
+            self._go_on(plan, step_states, steps)
 
     def _shares(self, whole: slice) -> list[slice]:
         """Parts of a slice, one for each thread."""
@@ -271,7 +271,7 @@ class Bound:
         stepping.settle()
         stepping.run(self._memory, steps, self.done)
 
-    def _go_on(self, plan: Plan, run_states: Any, steps: int) -> None:
+    def _go_on(self, plan: Plan, step_states: Any, steps: int) -> None:
         """Repeat steps that failed in lanes, or that need another solver."""
         stepping, memory, done = self._stepping, self._memory, self.done
         for g, group in enumerate(plan.groups):
@@ -280,10 +280,10 @@ class Bound:
                 continue
             stepping.touched.update(range(share.start, share.stop))
             group.settle()
-            own, runs = stepping.parts[share], memory.addresses[share]
-            if not group.parted(run_states, own, runs, 0, done[share], steps):
+            parts, runs = stepping.parts[share], memory.addresses[share]
+            if not group.parted(step_states, parts, runs, 0, done[share], steps):
                 kinds = stepping.sims[0].engine.handle.kind, memory.handles[0].kind
-                group.run(run_states, own, kinds[0], runs, kinds[1], done[share], steps)
+                group.run(step_states, parts, kinds[0], runs, kinds[1], done[share], steps)
         stepping.ahead += done
         left = np.flatnonzero(done < steps)
         if not len(left):

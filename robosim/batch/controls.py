@@ -49,27 +49,27 @@ class Controls(NamedTuple):
         ahead = timestep * np.arange(steps)
         if len(self.moving) == 1:
             starts, which = np.unique(times, return_inverse=True)
-            found = [self.moving[0].moving(start + ahead) for start in starts]
+            aims = [self.moving[0].moving(start + ahead) for start in starts]
         else:
             which = np.arange(len(times))
             pairs = zip(self.moving, times, strict=True)
-            found = [pd.moving(start + ahead) for pd, start in pairs]
-        return _stacked([goals for goals, _ in found], which, self, "target"), _stacked(
-            [rates for _, rates in found], which, self, "velocity"
+            aims = [pd.moving(start + ahead) for pd, start in pairs]
+        return _stacked([goals for goals, _ in aims], which, self, "target"), _stacked(
+            [rates for _, rates in aims], which, self, "velocity"
         )
 
 
 def _stacked(
-    found: Sequence[Array | None], which: NDArray[np.int64], control: Controls, what: str
+    values: Sequence[Array | None], which: NDArray[np.int64], control: Controls, what: str
 ) -> Array | None:
     """Targets or velocities (n, steps, nu) from functions of time, or else from the gains."""
-    rows = [one for one in found if one is not None]
+    rows = [one for one in values if one is not None]
     if not rows:
         return None
     held = [np.broadcast_to(gains[what], rows[0].shape) for gains in control.gains]
-    if len(held) != len(found):
-        held *= len(found)
-    filled = [still if one is None else one for one, still in zip(found, held, strict=True)]
+    if len(held) != len(values):
+        held *= len(values)
+    filled = [still if one is None else one for one, still in zip(values, held, strict=True)]
     return np.asarray(np.stack(filled)[which])
 
 

@@ -76,36 +76,38 @@ class Sensitivities(NamedTuple):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """As `Gradients` has them."""
+        """Notes as in `Gradients`."""
         return notes_of(self.divided, self.changes, self.smoothed)
 
 
 class Seen(NamedTuple):
-    """What is seen of steps that are made again: contacts (n, steps), and which were smoothed."""
+    """Contacts (n, steps) of repeated steps, and which of these steps were smoothed."""
 
     modes: list[list[bytes | None]]
     smoothed: NDArray[np.bool_]
 
     @classmethod
     def none(cls, n: int, steps: int) -> Seen:
-        """Before any is made."""
+        """The record before any step is repeated."""
         return cls([[None] * steps for _ in range(n)], np.zeros((n, steps), dtype=bool))
 
     def note(
-        self, places: Sequence[tuple[int, int]], told: Sequence[tuple[Model, NDArray[np.void]]]
+        self, places: Sequence[tuple[int, int]], contacts: Sequence[tuple[Model, NDArray[np.void]]]
     ) -> None:
         """Note the contacts (`Step.contacts`) of steps (state, number) of a robot."""
-        # numpy puts records one after the other many times more slowly.
-        every = np.frombuffer(b"".join([rows.tobytes() for _, rows in told]), told[0][1].dtype)
-        closed, numbers = closed_contacts(told[0][0], every)
+        # np.concatenate takes many times longer for records.
+        every = np.frombuffer(
+            b"".join([rows.tobytes() for _, rows in contacts]), contacts[0][1].dtype
+        )
+        closed, numbers = closed_contacts(contacts[0][0], every)
         end = 0
-        for (i, k), (_, rows) in zip(places, told, strict=True):
+        for (i, k), (_, rows) in zip(places, contacts, strict=True):
             begin, end = end, end + len(rows)
             self.modes[i][k] = numbers[begin:end][closed[begin:end]].tobytes()
 
     @property
     def changes(self) -> NDArray[np.bool_]:
-        """(n, steps) whether what touches differs from the step before."""
+        """(n, steps) whether the closed contacts differ from those of the step before."""
         return np.array(
             [
                 [k > 0 and now is not None and now != row[k - 1] for k, now in enumerate(row)]
@@ -115,7 +117,7 @@ class Seen(NamedTuple):
 
 
 class Again(NamedTuple):
-    """Steps to first order: (n, k, directions, 2 nv) and (n, k, np, 2 nv)."""
+    """Derivatives of k repeated steps: (n, k, directions, 2 nv), by parameters (n, k, np, 2 nv)."""
 
     changes: Array
     by: Array
@@ -124,7 +126,7 @@ class Again(NamedTuple):
 def notes_of(
     divided: NDArray[np.bool_], changes: NDArray[np.bool_], smoothed: NDArray[np.bool_]
 ) -> tuple[str, ...]:
-    """Sentences on steps (n, steps) that are not smooth, or whose derivatives are of others."""
+    """Notes on steps (n, steps) that are not smooth, or whose contacts were smoothed."""
     side = "derivatives are those of the side that was taken"
     said = []
     for flags, what, advice in (

@@ -10,7 +10,7 @@ from robosim.compiled.workspace import make_slots, make_workspace
 from robosim.description.mechanism import Mechanism
 from robosim.kernels.compiler.lanes import WIDTH, lanes
 from robosim.runtime.handles import Handle, Parts
-from robosim.runtime.lanes import FIRST_REST, Left, Together, leave, make_parts
+from robosim.runtime.lanes import FIRST_REST, Leaving, Together, leave, make_parts
 from robosim.runtime.wide import Moved, lay_out, moved_of, narrow, put_in_lane, widen
 
 
@@ -53,16 +53,16 @@ class Group(Together):
         self.is_ahead = False
         # The same lanes, without copying states in and out.
         self.resident = Handle(together._replace(carried=together.carried[:, :0].copy()))
-        self._left = Handle(Left(together.carried))
+        self._leaving = Handle(Leaving(together.carried))
 
     def is_of(self, parts: Sequence[Parts]) -> bool:
         """Whether these are the parts of the group's simulations, with the same memory."""
-        return all(own.memory is one for own, one in zip(parts, self.memories, strict=True))
+        return all(one.memory is memory for one, memory in zip(parts, self.memories, strict=True))
 
     def settle(self) -> None:
         """Copy the states back from the lanes, if only the lanes have them."""
         if self.is_ahead:
-            leave(self._left)
+            leave(self._leaving)
             self.is_ahead = False
 
     @property

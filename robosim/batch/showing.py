@@ -28,7 +28,7 @@ from robosim.log.channels import (
 )
 from robosim.quaternions import rotation_matrix
 from robosim.runtime.handles import Handle
-from robosim.runtime.lanes import Left, leave
+from robosim.runtime.lanes import Leaving, leave
 from robosim.runtime.wide import fields_at
 from robosim.simulation import readings, sensors
 from robosim.simulation.channel_reader import READERS, ChannelReader
@@ -148,7 +148,7 @@ class Showing:
     Parameters
     ----------
     stepping : Stepping
-        That of the batch.
+        The steps of the batch.
     bodies, contacts : bool
         Whether to include poses and velocities of bodies, and normal forces of contact points.
     also : str or sequence of str
@@ -196,7 +196,7 @@ class Showing:
             self.normal_forces = _shown(self._points.forces[:, :, 2])
         self._together, self._apart = self._ways()
         self._robots = stepping.robots
-        self._left: Handle | None = None
+        self._leaving: Handle | None = None
         self._of_groups: list[Handle] = []
 
     def _ways(self) -> tuple[list[int], list[int]]:
@@ -232,8 +232,8 @@ class Showing:
                 of += self._points.fields(lanes_of.memory.guesses, some)
             if of:
                 rows.append(np.concatenate(of, axis=1))
-        self._of_groups = [Handle(Left(row)) for row in rows]
-        self._left = Handle(Left(np.concatenate(rows))) if rows else None
+        self._of_groups = [Handle(Leaving(row)) for row in rows]
+        self._leaving = Handle(Leaving(np.concatenate(rows))) if rows else None
 
     def show(self, groups: Sequence[Group], steps: NDArray[np.int64]) -> None:
         """Update the results.
@@ -246,9 +246,9 @@ class Showing:
         """
         stepping = self._stepping
         ahead = np.array([group.is_ahead for group in groups], dtype=bool)
-        if self._left is not None:
+        if self._leaving is not None:
             if ahead.all():
-                leave(self._left)
+                leave(self._leaving)
             else:
                 for left, is_ahead in zip(self._of_groups, ahead, strict=True):
                     if is_ahead:
@@ -286,8 +286,8 @@ class Showing:
             elif channel.kind == FRAME:
                 to[:] = READERS[FRAME](robot, [channel.name])(rows)
             else:
-                found = sensors.read_all(rows, robot.sensor(channel.name))
-                to[:] = found[:, None] if found.shape == (len(to),) else found
+                values = sensors.read_all(rows, robot.sensor(channel.name))
+                to[:] = values[:, None] if values.shape == (len(to),) else values
 
     def _read_apart(self) -> None:
         """Read channels state by state, as a log does."""

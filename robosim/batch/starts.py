@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robosim.batch.given import rows_of
+from robosim.batch.arguments import rows_of
 from robosim.batch.group import Group
 from robosim.batch.stepping import Stepping
 from robosim.compiled.arrays import WORD
 from robosim.errors import OptionError, StateError
 from robosim.kernels.compiler.lanes import WIDTH
 from robosim.runtime.handles import Handle, Parts
-from robosim.runtime.lanes import Entering, Left, enter, leave
+from robosim.runtime.lanes import Entering, Leaving, enter, leave
 from robosim.runtime.wide import FIELD
 from robosim.simulation import Simulation
 
@@ -122,7 +122,7 @@ class Starts:
         fields = self._fields[chosen]
         fields["lanes"] = self._rows.ctypes.data + self._rows.strides[0] * numbers.reshape(-1, 1)
         fields["lanes"] += self._offsets
-        leave(Handle(Left(fields)))
+        leave(Handle(Leaving(fields)))
         if ahead:
             lanes = np.array(ahead) % WIDTH
             enter(Handle(Entering(self._of_lanes(ahead), lanes)))

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim.batch.beside import Beside
+from robosim.batch.buffers import BatchBuffers
 from robosim.batch.group import Group
-from robosim.batch.runs import Runs
 from robosim.compiled.state import State
 from robosim.description.mechanism import Mechanism
 from robosim.kernels.compiler.lanes import WIDTH
-from robosim.runtime.handles import provide_features, runner
+from robosim.runtime.handles import provide_features, step_function
 from robosim.runtime.lanes import suits_lanes
 from robosim.simulation import Simulation
 from robosim.simulation.diagnosis import FAR, warn_of_turn
@@ -46,7 +46,7 @@ class Stepping:
         Whether the warning about a body that turns far has been issued.
     lent : set of int
         States whose simulations users have, and may step by themselves.
-    recent : (Runs, (n,)) or None
+    recent : (BatchBuffers, (n,)) or None
         Results of the last steps, and the number of steps of each state.
     bound : object
         The last bound run that took steps.
@@ -74,7 +74,7 @@ class Stepping:
         self.touched = set(range(self.n))
         self.told_of_turn = False
         self.lent: set[int] = set()
-        self.recent: tuple[Runs, NDArray[np.int64]] | None = None
+        self.recent: tuple[BatchBuffers, NDArray[np.int64]] | None = None
         self.bound: object = None
         self.robots = 0
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
@@ -160,7 +160,7 @@ class Stepping:
             self.sims[i].engine.counters.steps += int(self.ahead[i])
         self.ahead[:] = 0
 
-    def tell_of_turns(self, memory: Runs, begin: Array, done: NDArray[np.int64]) -> None:
+    def tell_of_turns(self, memory: BatchBuffers, begin: Array, done: NDArray[np.int64]) -> None:
         """Issue a warning, once, for the first state with a body that turns far in a step."""
         if self.told_of_turn or not np.any(memory.infos["turn"] < FAR):
             return
@@ -174,7 +174,7 @@ class Stepping:
 
     def run(
         self,
-        memory: Runs,
+        memory: BatchBuffers,
         steps: int,
         done: NDArray[np.int64],
         todo: NDArray[np.int64] | None = None,
@@ -207,7 +207,7 @@ class Stepping:
 
     def that_go_on(
         self,
-        memory: Runs,
+        memory: BatchBuffers,
         todo: NDArray[np.int64],
         ends: NDArray[np.int64],
         steps: int,
@@ -229,13 +229,13 @@ class Stepping:
         self.parts[i] = self.sims[i].engine.handle.address
 
     def _run_alike(
-        self, memory: Runs, steps: int, todo: NDArray[np.int64], done: NDArray[np.int64]
+        self, memory: BatchBuffers, steps: int, todo: NDArray[np.int64], done: NDArray[np.int64]
     ) -> None:
         """Take the time steps of states with the same kernels, until the end or a failure."""
         first = self.sims[todo[0]].engine.handle
         for i in todo:
             provide_features(self.sims[i].engine.handle)
-        run_states = runner(first, memory.handles[0], memory.anew)
+        step_states = step_function(first, memory.handles[0], memory.anew)
         parts_kind = first.kind
         groups = self.grouped(todo, done) if self.lanes and not memory.anew else {}
         together = [np.arange(g * WIDTH, (g + 1) * WIDTH) for g in groups]
@@ -247,7 +247,7 @@ class Stepping:
         def work(share: NDArray[np.int64]) -> None:
             reached = done[share]
             try:
-                run_states(self.parts[share], memory.addresses[share], reached, steps)
+                step_states(self.parts[share], memory.addresses[share], reached, steps)
             finally:
                 done[share] = reached
 
@@ -258,7 +258,7 @@ class Stepping:
                 runs, kind = memory.addresses[share], memory.handles[0].kind
                 parts = self.parts[share], parts_kind
                 try:
-                    groups[g].run(run_states, *parts, runs, kind, reached, steps)
+                    groups[g].run(step_states, *parts, runs, kind, reached, steps)
                 finally:
                     done[share] = reached
 

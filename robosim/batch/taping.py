@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from robosim.batch.buffers import BatchBuffers
 from robosim.batch.controls import Controls
 from robosim.batch.rollout import Rollout
-from robosim.batch.runs import Runs
 from robosim.batch.tape import Inputs, Tape, TapedRollout
 from robosim.errors import ControllerError, ConvergenceError, OptionError
 from robosim.simulation import Simulation
@@ -37,14 +37,14 @@ def taped(
     origin: Simulation,
     sims: Sequence[Simulation],
     threads: int,
-    found: Rollout,
-    memory: Runs,
+    rollout: Rollout,
+    memory: BatchBuffers,
     linearizers: dict[Any, Any],
 ) -> TapedRollout:
     """A rollout with its tape."""
     robot, infos = origin.robot, memory.infos
     divided = (infos["substeps"] > 1) | (infos["order"] != origin.engine.parts.options.order)
-    divided &= np.arange(infos.shape[1]) < found.done[:, None]
+    divided &= np.arange(infos.shape[1]) < rollout.done[:, None]
     inputs = Inputs(
         memory.gains.copy(),
         memory.targets.copy(),
@@ -53,15 +53,15 @@ def taped(
         np.array([sim.parts.loads.external["w"] for sim in sims]),
         divided,
     )
-    out = TapedRollout(*found)
+    out = TapedRollout(*rollout)
     failures = {}
-    for i in np.flatnonzero(found.failed).tolist():
-        k = int(found.done[i])
-        info, time = infos[i, k], float(found.t[i, k])
+    for i in np.flatnonzero(rollout.failed).tolist():
+        k = int(rollout.done[i])
+        info, time = infos[i, k], float(rollout.t[i, k])
         failures[i] = ConvergenceError(
             time, float(info["residual"]), int(info["iterations"]), int(info["substeps"]),
             robot.bodies[int(info["worst_body"])].name,
         )  # fmt: skip
     robots = [sim.robot for sim in sims]
-    out.tape = Tape(origin, robots, threads, found, inputs, linearizers, failures)
+    out.tape = Tape(origin, robots, threads, rollout, inputs, linearizers, failures)
     return out

@@ -1,6 +1,6 @@
-"""A mechanism as flat arrays: what kernels read and write, and what fills it from a description.
+"""A mechanism as flat arrays, which kernels read and write.
 
-`model` is what does not change while a robot moves, `state` what a step starts from, `workspace`
-the scratch memory of a step. Their entries are the records of `records`, and `building` writes
-those of a model. Nothing here knows the kernels.
+`model` has the parameters, which do not change while a robot moves, `state` the start of a step,
+and `workspace` the scratch memory of a step. Their entries are the records of `records`. `building`
+fills the records of a model from a description. No module of this package imports kernels.
 """

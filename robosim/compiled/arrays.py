@@ -8,15 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 WORD = 8  # bytes of a number
-LINE = 8  # numbers of a cache line, and what a row of six is kept as (kernels/compiler/rows.py)
+LINE = 8  # numbers in a cache line, in which a row of six is stored (kernels/compiler/rows.py)
 
 
 def with_rows(fields: list[Any], **rows: int) -> np.dtype[Any]:
-    """A record of whole cache lines, with blocks of so many rows of six before other fields.
+    """A record of whole cache lines: blocks of rows of six numbers, then the other fields.
 
-    Each row has a line of its own, so that it is read and written at once. The number of lines is
-    odd: so fields of one name, of records that follow each other, do not drive each other out of
-    the cache.
+    Each row has a cache line of its own, so that it is read and written at once. The number of
+    lines is odd. So the same field of consecutive records falls into different sets of the cache.
     """
     blocks: list[Any] = [(name, "f8", (count, LINE)) for name, count in rows.items()]
     lines = sum(rows.values())
@@ -26,7 +25,7 @@ def with_rows(fields: list[Any], **rows: int) -> np.dtype[Any]:
 
 
 def aligned(shape: tuple[int, ...] | int, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Zeros that begin with a cache line."""
+    """An array of zeros that begins at a cache line."""
     size, line = int(np.prod(shape)) * dtype.itemsize, WORD * LINE
     memory = np.zeros(size + line, dtype=np.uint8)
     begin = -memory.ctypes.data % line
@@ -34,7 +33,7 @@ def aligned(shape: tuple[int, ...] | int, dtype: np.dtype[Any]) -> NDArray[Any]:
 
 
 def in_lines(array: NDArray[Any]) -> NDArray[Any]:
-    """A copy in cache lines of its own: what one thread writes, no other one has to wait for."""
+    """A copy in cache lines of its own, so that threads do not wait for each other's writes."""
     lines = -(-array.nbytes // (WORD * LINE))
     memory = aligned(lines * LINE, np.dtype(np.float64)).view(np.uint8)
     out: NDArray[Any] = memory[: array.nbytes].view(array.dtype).reshape(array.shape)
@@ -43,9 +42,9 @@ def in_lines(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def assign_all(source: Any, target: Any) -> None:
-    """Write arrays in nested named tuples over others of the same sizes."""
+    """Copy arrays in nested named tuples to arrays of the same sizes."""
     if isinstance(source, np.ndarray):
-        # As they lie, many times faster than field by field.
+        # Copying bytes is many times faster than copying field by field.
         target.reshape(-1).view(np.uint8)[...] = source.reshape(-1).view(np.uint8)
     elif isinstance(source, tuple):
         for one, other in zip(source, target, strict=True):

@@ -1,6 +1,6 @@
-"""The symbolic half of the sparse solver: who is eliminated when, and what that touches.
+"""The symbolic half of the sparse solver: the order of elimination, and the blocks it fills.
 
-Nodes are the bodies, then what holds or couples them: constraints (joints, gears), whose diagonal
+Nodes are the bodies, then the elements between bodies: constraints (joints, gears), whose diagonal
 block is zero, and soft elements (springs between points, contacts between bodies), whose diagonal
 block is not. Blocks are eliminated without exchanging them, so an order has to do two things: never
 meet a constraint whose block is still singular, and fill in little. `constrained_order` does both,
@@ -30,20 +30,20 @@ def constrained_order(
     """An order of elimination with little fill-in that never meets a singular constraint.
 
     When a constraint is eliminated, its block is G M^-1 G^T over the bodies eliminated before it.
-    That has the rank of all its rows G if every body of the constraint is among them. One body may
-    be missing, the one at which all that is held together beyond it hangs on the rest: no
-    constraint there resists a motion of that body and everything beyond as one, so its columns of
-    G are combinations of the others. So in every biconnected component of the graph of bodies and
-    world, constraints do not wait for the body toward the world (in one that floats, the first
-    body found). In components of the world they wait for all. On a tree the components are single
-    joints: a joint follows its child and need not wait for its parent.
+    This block has the full rank of G if every body of the constraint is among them. One body may
+    be missing: the body at which a biconnected component of the graph of bodies and world hangs on
+    the rest. No constraint in the component resists a motion of this body and everything beyond it
+    as one, so its columns of G are combinations of the others. So constraints wait for all bodies
+    but this one (in a component that floats, the first body discovered). In components that contain
+    the world, constraints wait for all bodies. On a tree the components are single joints: a joint
+    follows its child and need not wait for its parent.
 
-    Constraints that are redundant together keep a singular block at the last of them, whatever the
-    order; it is decoupled from what is left, and any small number on its diagonal will do.
+    Of constraints that are redundant together, the last one keeps a singular block, whatever the
+    order. This block is decoupled from the rest, and any small number on its diagonal will do.
 
-    Soft elements bind no body, so they neither wait nor count for the components. Eliminated early
-    they add their stiffness to their bodies: as many digits of these are lost as it exceeds their
-    masses by. One that is that stiff can be given as a constraint, which waits.
+    Soft elements neither wait nor count for the components. If a soft element is eliminated early,
+    its stiffness is added to the blocks of its bodies, whose masses lose digits if the stiffness is
+    much larger. A very stiff element can be described as a constraint, which waits.
 
     Parameters
     ----------
@@ -57,44 +57,46 @@ def constrained_order(
 
     Returns
     -------
-    list of all nodes, first to eliminate first. Of the nodes that may be next it takes one with
-    the fewest neighbours, and of those the one farthest in a depth-first search from the world.
+    list of all nodes in the order of elimination. Of the nodes that may be next, one with the
+    fewest neighbours is next; among equals, the one that a depth-first search from the world
+    reaches last.
     """
     world = n_bodies
     adjacent: list[list[int]] = [[] for _ in range(n_bodies + 1)]
     for bodies, to_world in zip(constraints, grounded[: len(constraints)], strict=True):
         for a, b in permutations({*bodies, world} if to_world else {*bodies}, 2):
             adjacent[a].append(b)
-    found, cut = component_roots(adjacent, world)
-    # found[v]: when the search came to v; all vertices of a constraint lie on one of its paths.
+    discovery, cut = component_roots(adjacent, world)
+    # discovery[v] is the time when the search reached v; all vertices of a constraint are on one
+    # path of the search.
     edges = list(touching)
     after: dict[int, set[int]] = {}
-    ranks = [(-found[body], 0) for body in range(n_bodies)]
+    ranks = [(-discovery[body], 0) for body in range(n_bodies)]
     for k, bodies in enumerate((*constraints, *soft)):
         node = n_bodies + k
-        last = max(bodies, key=found.__getitem__)
+        last = max(bodies, key=discovery.__getitem__)
         edges += [(node, body) for body in sorted(set(bodies))]
-        ranks.append((-found[last], 1))
+        ranks.append((-discovery[last], 1))
         if k < len(constraints):
             after[node] = {*bodies} - {cut[last]}
     return minimum_degree_order(len(ranks), edges, after, ranks)
 
 
 def component_roots(adjacent: Sequence[Sequence[int]], start: int) -> tuple[list[int], list[int]]:
-    """Where a graph falls apart: its biconnected components, by a depth-first search from `start`.
+    """The biconnected components of a graph, by a depth-first search from `start`.
 
     Returns
     -------
-    found : when the search came to each vertex
-    roots : for each vertex, the one nearest to the start in the component of the edge by which it
-        was found; -1 where a search began
+    discovery : times when the search reached the vertices
+    roots : for each vertex, the one nearest to the start in the component of the edge by which the
+        search reached it; -1 where a search began
     """
     order, parents = depth_first_search(adjacent, [start])
-    found = [0] * len(order)
+    discovery = [0] * len(order)
     for time, vertex in enumerate(order):
-        found[vertex] = time
+        discovery[vertex] = time
     # Earliest vertex that any edge from here or from below leads to [Hopcroft and Tarjan, 1973].
-    low = [min((found[other] for other in others), default=0) for others in adjacent]
+    low = [min((discovery[other] for other in others), default=0) for others in adjacent]
     for vertex in reversed(order):
         parent = parents[vertex]
         if parent >= 0:
@@ -103,8 +105,8 @@ def component_roots(adjacent: Sequence[Sequence[int]], start: int) -> tuple[list
     for vertex in order:
         parent = parents[vertex]
         if parent >= 0:
-            roots[vertex] = parent if low[vertex] >= found[parent] else roots[parent]
-    return found, roots
+            roots[vertex] = parent if low[vertex] >= discovery[parent] else roots[parent]
+    return discovery, roots
 
 
 def minimum_degree_order(
@@ -113,7 +115,7 @@ def minimum_degree_order(
     after: Mapping[int, Collection[int]],
     ranks: Sequence[tuple[int, ...]],
 ) -> list[int]:
-    """Eliminate whatever has the fewest neighbours left, lowest rank first among equals.
+    """Eliminate the node with the fewest neighbours left, lowest rank first among equals.
 
     `after[node]`, if given, are nodes that have to be eliminated before it. Eliminating a node
     connects all its neighbours.
@@ -151,9 +153,9 @@ def minimum_degree_order(
 def depth_first_order(
     n_nodes: int, edges: Iterable[tuple[int, int]], roots: Sequence[int] = ()
 ) -> list[int]:
-    """Nodes in the papers' order: every node after all that were found below it.
+    """Nodes in the papers' order: every node after all nodes below it in the search.
 
-    The search starts from `roots`, then from whatever they did not reach.
+    The search starts from `roots`, then from nodes that these did not reach.
     """
     adjacent: list[list[int]] = [[] for _ in range(n_nodes)]
     for a, b in edges:
@@ -165,20 +167,20 @@ def depth_first_order(
 def depth_first_search(
     adjacent: Sequence[Sequence[int]], roots: Sequence[int]
 ) -> tuple[list[int], list[int]]:
-    """Nodes in the order found, from `roots` first, and by which node each was (-1 for none)."""
+    """Nodes in the order of discovery, from `roots` first, and their parents (-1 for none)."""
     parents = [-1] * len(adjacent)
-    found = [False] * len(adjacent)
+    visited = [False] * len(adjacent)
     order: list[int] = []
     for root in (*roots, *range(len(adjacent))):
         stack = [(root, -1)]
         while stack:
             node, parent = stack.pop()
-            if found[node]:
+            if visited[node]:
                 continue
-            found[node] = True
+            visited[node] = True
             parents[node] = parent
             order.append(node)
-            stack += [(other, node) for other in reversed(adjacent[node]) if not found[other]]
+            stack += [(other, node) for other in reversed(adjacent[node]) if not visited[other]]
     return order, parents
 
 

@@ -1,4 +1,4 @@
-"""What recursions over a tree work on: the robot as flat arrays, and their scratch memory."""
+"""The data of recursions over a tree: the robot as flat arrays, and scratch memory."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Links(NamedTuple):
 
 
 class Recursion(NamedTuple):
-    """What one call works on. No value in the scratch memory outlives the call."""
+    """The data of one call. No value in the scratch memory outlives the call."""
 
     tree: Links
     places: NDArray[np.void]  # (nb + 1,) PLACE; the world is the last
@@ -44,14 +44,14 @@ class Recursion(NamedTuple):
     spatial: NDArray[np.void]  # (nb + 1,) SPATIAL
     ways: NDArray[np.void]  # (nv,) SPATIAL_COLUMN
     scratch: NDArray[np.void]  # (1,) SCRATCH
-    # What pushes a single state from outside: nothing.
+    # External wrenches on a single state: none.
     pushed: NDArray[np.int64]  # (0,)
     points: Array  # (0, 3)
     wrenches: Array  # (0, 6)
 
 
 def make_recursion(tree: Links) -> Recursion:
-    """Scratch memory for a tree. What is the same in all calls is put in here."""
+    """Scratch memory for a tree, with all values that are the same in all calls."""
     nb, nv = len(tree.links), len(tree.coordinates)
     places, columns = aligned(nb + 1, PLACE), aligned(nv, COLUMN)
     places["R"][nb] = np.eye(3)
@@ -71,7 +71,7 @@ def make_recursion(tree: Links) -> Recursion:
 
 
 def empty_recursion(charted: bool = False) -> Recursion:
-    """One of no robot, whose types are those of all, or of all that have charts."""
+    """A recursion without links, with the types of all robots, or of all robots with charts."""
     none = Links(
         np.zeros(0, dtype=LINK),
         np.zeros(0, dtype=COORDINATE),

@@ -1,4 +1,4 @@
-"""What acts on a mechanism from outside while it is stepped."""
+"""External loads on a mechanism during a step."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What one step leaves for the next one to be cheaper; forgetting it costs no accuracy.
+"""Data of a step that make the next step cheaper; forgetting them costs no accuracy.
 
-`Guesses` is what the next motion is guessed from. `System` is the linear system of a step: the
-last one of a step is that of the velocities at its end, and the next step begins with it.
+The next motion is guessed from `Guesses`. `System` is a linear system of a step. The last system of
+a step is that of the velocities at its end, and the next step begins with it.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from robosim.compiled.records.sizes import TRENDS
 from robosim.compiled.records.tree import ARM_WORK, LOOP_WORK, TREE_WORK
 from robosim.validation import Array
 
-# What of a System is there, by place in its `valid`.
+# Places in `System.valid`, which says which parts of a System are valid.
 FACTORED = 0  # the factors are those of the velocities at the knot, with its contacts
 PLACED = 1  # poses, directions and joints of a tree are those at the knot
 FORESEEN = 2  # the last motion of a tree was as it had been guessed
 
 
 class Guesses(NamedTuple):
-    """What the last steps tell of the next one."""
+    """Data of the last steps from which the next step is guessed."""
 
     joints: NDArray[np.void]  # (nj,) JOINT_GUESS
-    trend: Array  # (TRENDS,) 1 for each of `missed` that the next guess takes, 0 for the others
+    trend: Array  # (TRENDS,) 1 for each trend in `missed` that the next guess uses, else 0
     contacts: NDArray[np.void]  # (nc,) CONTACT_GUESS, of those that are active
     active: NDArray[np.int64]  # (nc,) 1 for contacts in the last equations, 0 for the others
-    contact_trend: Array  # (TRENDS,) as `trend`, of `changed` of contacts
-    ids: NDArray[np.int64]  # (nc,) of the feature in a slot, -1 for none
-    features: NDArray[np.void]  # (nc - those of the model,) CONTACT that the features were
+    contact_trend: Array  # (TRENDS,) as `trend`, for `changed` of contacts
+    ids: NDArray[np.int64]  # (nc,) id of the feature in each slot, -1 for none
+    features: NDArray[np.void]  # (slots for features,) CONTACT of the features in the last step
 
 
 class System(NamedTuple):
-    """The linear system of Newton's method, and what it is made of."""
+    """The linear system of Newton's method, and the quantities that it is made of."""
 
     valid: NDArray[np.int64]  # (3,) whether it is FACTORED and PLACED, and FORESEEN
     pose1: NDArray[np.void]  # (nb + 1,) POSE at the first knot, the world last
@@ -54,14 +54,14 @@ class System(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """All that one step leaves for the next one beside the state."""
+    """The data of a step, beside the state, that the next step uses."""
 
     guesses: Guesses
     system: System
 
 
 def make_guesses(model: Model) -> Guesses:
-    """Guesses of nothing yet."""
+    """Empty guesses, as at a start."""
     slots = model.n_slots
     return Guesses(
         joints=np.zeros(len(model.joints), dtype=JOINT_GUESS),

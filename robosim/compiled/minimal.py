@@ -1,4 +1,4 @@
-"""What integrators in joint coordinates work on: parameters, state, loads, scratch memory."""
+"""The data of integrators in joint coordinates: parameters, state, loads, scratch memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from robosim.compiled.records.joint import MOTION, SERVO
 from robosim.compiled.records.minimal import BASE, CHORD, NODE, TURN_POINT
 from robosim.validation import Array
 
-RIQN, NEWTON, GALERKIN = 0, 1, 2  # what finds the root; the last is a scheme of its own
+RIQN, NEWTON, GALERKIN = 0, 1, 2  # methods that find the root; the last is another scheme, too
 POSITION, VELOCITY, EULER, ACCELERATION = 0, 1, 2, 3  # guesses of the next configuration
 
 
@@ -46,7 +46,7 @@ class State(NamedTuple):
 
 
 class Loads(NamedTuple):
-    """What acts over a step, as `robosim.compiled.loads.Loads` has it."""
+    """Loads over a step, as in `robosim.compiled.loads.Loads`."""
 
     tau: Array  # (nv,)
     servos: NDArray[np.void]  # (nv,) SERVO
@@ -58,25 +58,25 @@ class Loads(NamedTuple):
 class Elimination(NamedTuple):
     """A linear system over a tree, to be solved from the leaves to the root and back.
 
-    Each link has s unknowns dx and m numbers that tell its motion, z = z_parent + B^T dx, and
-    answers motions by f = N z + l, of which its rows take A f + C z.
+    Each link has s unknowns dx, a motion z = z_parent + B^T dx of m numbers, and a response
+    f = N z + l to this motion. Its rows of the system are r + A f + C z + L dx = 0.
     """
 
     N: Array  # (n + 1, m, m), of a link and all beyond it
     A: Array  # (n, s, m)
     B: Array  # (n, s, m)
     C: Array  # (n, s, m)
-    H: Array  # (n, s, m) what unknowns add to f as the parent sees it
-    L: Array  # (n, s, s) rows by the link's own unknowns; the inverse of the whole
+    H: Array  # (n, s, m) H^T dx is part of the parent's f
+    L: Array  # (n, s, s) in the rows, then inverse of the derivative of the rows by dx
     X: Array  # (n, s, m) unknowns by the motion of the parent
-    r: Array  # (n, s) what is left of the rows
+    r: Array  # (n, s) residuals of the rows
     l: Array  # (n + 1, m)  # noqa: E741
     z: Array  # (n + 1, m)
     dx: Array  # (n, s)
 
 
 class Rotations(NamedTuple):
-    """Free rotations, whose three hinges are taken out together: they turn each other."""
+    """Free rotations, whose three hinges are eliminated together, as they turn each other."""
 
     links: Elimination  # of 3 s unknowns each; N, l and z are those of the links
     points: NDArray[np.void]  # (s + 1,) TURN_POINT, scratch
@@ -85,26 +85,26 @@ class Rotations(NamedTuple):
 class Multipliers(NamedTuple):
     """Constraints at both ends of a step, and the impulses that hold them; n links.
 
-    `begin`, `answers`, `factors` and `open_by` are what a knot has left.
+    `begin`, `answers`, `factors` and `open_by` are kept from the knot.
     """
 
     begin: Array  # (m, n) rows at the knot
-    answers: Array  # (m, n) what impulses do to velocities there
+    answers: Array  # (m, n) velocities there by unit impulses
     factors: Array  # (m, m) of begin answers^T
     open_by: Array  # (m,) values at the knot [m, sine, or rad]
     end: Array  # (m, n) rows at the end of the step
-    columns: Array  # (m, n) what impulses do to the end
-    free: Array  # (n,) the direction without them
+    columns: Array  # (m, n) changes of the end by unit impulses
+    free: Array  # (n,) the direction of the step without impulses
     matrix: Array  # (m, m) of end columns^T
-    value: Array  # (m,) values at the end, with what they yield
-    size: Array  # (m,) of the terms of these
+    value: Array  # (m,) values at the end, with the compliance of the constraints
+    size: Array  # (m,) magnitude of the terms of `value`
     impulse: Array  # (m,)
     tried: Array  # (m,)
     change: Array  # (m,) direction of the impulses
 
 
 class Work(NamedTuple):
-    """Scratch memory, but for what a knot has left: bases, nodes[0] and the factors of its mass."""
+    """Scratch memory; `bases`, nodes[0] and the factors in `mass` are kept from the knot."""
 
     bases: NDArray[np.void]  # (n,) BASE
     nodes: NDArray[np.void]  # (s + 1, n + 1) NODE; the world is the last link
@@ -116,8 +116,8 @@ class Work(NamedTuple):
     rates: Array  # (s + 1, n)
     tried: Array  # (s + 1, n)
     residual: Array  # (n, s) impulses
-    size: Array  # (n,) of the terms of the residual
-    scale: Array  # (n,) of an impulse as a velocity
+    size: Array  # (n,) magnitude of the terms of the residual
+    scale: Array  # (n,) velocity by a unit impulse
     ends: Array  # (n,) momenta along the links' coordinates at the end of the step
     acceleration: Array  # (n,) of the links' coordinates at the knot
     quaternion: Array  # (4, 4)
@@ -136,7 +136,7 @@ class Options(NamedTuple):
 
 
 class Minimal(NamedTuple):
-    """What the kernels of one simulation work on."""
+    """The data that the kernels of one simulation work on."""
 
     model: Tree
     state: State
@@ -176,7 +176,7 @@ def make_multipliers(m: int, n: int) -> Multipliers:
 
 
 def make_minimal(tree: Tree, nq: int, nb: int, options: Options) -> Minimal:
-    """Memory for a robot at no state yet."""
+    """Memory for a robot, whose state is not set yet."""
     n, nv = len(tree.segments), len(tree.coordinates)
     s = 1 if tree.rule is None else len(tree.rule.c) - 1
     m = 6 if tree.rule is None else 6 * (2 * s + 1)

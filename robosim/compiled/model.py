@@ -1,6 +1,6 @@
 """The parameters of a mechanism as flat arrays, read-only.
 
-What a mechanism does not have are arrays of length zero, so that all models have the same type and
+Elements that a mechanism lacks are arrays of length zero, so that all models have the same type and
 share their kernels.
 
 `Model` holds no state and is read-only; `State`, `Memory` and `Loads` hold no parameters, and
@@ -28,7 +28,7 @@ from robosim.validation import Array
 
 
 class Topology(NamedTuple):
-    """Faces and edges of all polytopes. A tuple of its own: what a kernel is handed is copied."""
+    """Faces and edges of all polytopes."""
 
     faces: NDArray[np.int64]  # (n, 2) begin and end in loops
     loops: NDArray[np.int64]  # vertices around the faces, counterclockwise from outside
@@ -36,7 +36,7 @@ class Topology(NamedTuple):
 
 
 class ShapeData(NamedTuple):
-    """What the shapes of a scene are made of, read-only. Indices count within a shape."""
+    """Geometry of the shapes of a scene, read-only. Indices count within a shape."""
 
     vertices: NDArray[np.void]  # (n,) POINT in the shape's axes
     normals: NDArray[np.void]  # (n,) POINT, of faces, outwards
@@ -49,7 +49,7 @@ class ShapeData(NamedTuple):
 
 
 class Collision(NamedTuple):
-    """Shapes that may touch each other, read-only; without pairs the ground is all there is."""
+    """Shapes that may touch each other, read-only; without pairs there is only the ground."""
 
     shapes: NDArray[np.void]  # (ns,) SHAPE
     data: ShapeData
@@ -57,37 +57,39 @@ class Collision(NamedTuple):
 
 
 class Loops(NamedTuple):
-    """What ties joints of a tree to each other: joints that close loops, and couplings.
+    """Ties between joints of a tree, which are joints that close loops, and couplings.
 
-    Loops that share joints are one here, with the rows of all their ties.
+    Loops that share joints are one loop here, with the rows of all their ties.
     """
 
     ties: NDArray[np.void]  # (nt,) TIE
-    joint: NDArray[np.int64]  # (n,) that close loops
-    rows: NDArray[np.int64]  # (nl,) of all ties of a loop, six at most
-    top: NDArray[np.int64]  # (nl,) body that all of the loop hangs on, nb for the world
+    joint: NDArray[np.int64]  # (n,) joints that close loops
+    rows: NDArray[np.int64]  # (nl,) number of rows of all ties of a loop, six at most
+    top: NDArray[np.int64]  # (nl,) body that all joints of a loop hang on, nb for the world
     first: NDArray[np.int64]  # (nb + 2,) the first loop with a body, or the world, for its top
     over: NDArray[np.int64]  # (nb,) loop that the joint of a body is part of, -1 for none
     coupled: NDArray[np.void]  # (n,) COUPLED, by body
-    coupled_begin: NDArray[np.int64]  # (nb + 1,) those of a body's joint
+    coupled_begin: NDArray[np.int64]  # (nb + 1,) where those of each body's joint begin
 
 
 class Actuators(NamedTuple):
     """Implicit actuators, whose forces are laws of coordinates, read-only."""
 
     laws: NDArray[np.void]  # (n,) ACTUATOR, by coordinate
-    begin: NDArray[np.int64]  # (rates + 1,) those of each coordinate
+    begin: NDArray[np.int64]  # (rates + 1,) where those of each coordinate begin
     pieces: NDArray[np.void]  # PIECE of all curves
 
 
 class Bearings(NamedTuple):
-    """What pads of bearings press with along their normals, by the impulses of their joints."""
+    """Normal impulses of pads of bearings, and their friction, by the impulses of their joints."""
 
-    joint: NDArray[np.int64]  # (n,) that have bearings
+    joint: NDArray[np.int64]  # (n,) joints that have bearings
     begin: NDArray[np.int64]  # (n + 1,) where the normals of each begin
-    shares: Array  # (m, 6) what presses along a normal, for a wrench about the joint's point
-    slips: Array  # (m, 2, 6) wrench of its friction in full slip along either tangent, for 1 N
-    contact: NDArray[np.int64]  # (m,) the dry friction whose bound that is part of
+    shares: Array  # (m, 6) normal impulse by the wrench about the joint's point
+    slips: Array  # (m, 2, 6) wrench of full slip along either tangent, for a normal force of 1
+    contact: NDArray[
+        np.int64
+    ]  # (m,) contact of dry friction, whose bound includes the normal impulse
     friction: NDArray[np.int64]  # (k,) all of these contacts, once
 
 
@@ -110,8 +112,8 @@ class Model(NamedTuple):
     spans: NDArray[np.void]  # SPAN of all tendons
     couplings: NDArray[np.void]  # COUPLING
     contacts: NDArray[np.void]  # CONTACT: with the ground, sorted by body; then of coordinates
-    n_ground: int  # number of the former
-    n_slots: int  # of them, of the features that pairs have room for, and of what resists turning
+    n_ground: int  # number of contacts with the ground
+    n_slots: int  # number of contacts, of slots for features of pairs, and of companions
     collision: Collision
     facets: Array  # (nf, 2) of the linearized friction cone; (0, 2) for the exact one
     graph: Graph
@@ -123,11 +125,11 @@ class Model(NamedTuple):
     drags: NDArray[np.void]  # DRAG of the bodies that have one, in body axes
     bearings: Bearings
     elements: NDArray[np.void]  # ELEMENT of soft solids
-    calls: NDArray[np.int64]  # (N_CALLS,) addresses of what was compiled for its features, or 0
+    calls: NDArray[np.int64]  # (N_CALLS,) addresses of compiled features, or 0
 
 
 class Options(NamedTuple):
-    """What a step needs to know beyond the model; see Simulation for the meaning and defaults."""
+    """Options of a step; see Simulation for their meaning and defaults."""
 
     dt: float
     gravity: Array  # (3,) [m/s^2]
@@ -135,7 +137,7 @@ class Options(NamedTuple):
     contact_speed: float  # creep and gap over dt that a resting contact may have [m/s]
     max_iterations: int
     max_substeps: int
-    last_attempt: int  # at a step, of kernels.status
-    hands_over: bool  # whether what the attempts do not solve goes to another solver, undivided
+    last_attempt: int  # last attempt at a step, see kernels.status
+    hands_over: bool  # whether steps that no attempt solves go to another solver, undivided
     order: int  # 2, or 4 where the motion is smooth
-    restitution_threshold: float  # approach that is not faster does not bounce [m/s]
+    restitution_threshold: float  # contacts that approach more slowly do not bounce [m/s]

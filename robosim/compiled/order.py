@@ -14,13 +14,13 @@ def all_joints(mechanism: Mechanism) -> list[Joint | PointSpring | Tendon]:
 
 
 def driven_elements(mechanism: Mechanism) -> list[Joint | Tendon]:
-    """What is driven along a function of time or held, in the order of the driven coordinates."""
+    """Joints and tendons that are driven or held, in the order of the driven coordinates."""
     elements: list[Joint | Tendon] = [*mechanism.joints, *mechanism.tendons]
     return [element for element in elements if element.motion is not None]
 
 
 def n_lengths(mechanism: Mechanism) -> int:
-    """Number of the coordinates behind those of the joints."""
+    """Number of lengths of springs and tendons, which follow the joints' coordinates."""
     return len(mechanism.springs) + len(mechanism.tendons)
 
 

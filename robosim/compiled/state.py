@@ -1,4 +1,4 @@
-"""What the equations of a step start from."""
+"""The state that a step starts from."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class State(NamedTuple):
     q: Array  # joint coordinates at the knot: the tree's nq, then those of other joints
     v: Array  # joint velocities at the knot, in the same order
     last_dt: Array  # (1,) length of the interval that led to the knot [s], 0 at a start
-    stale: Array  # (1,) 1 if the velocities are not those at the knot, as nobody asked, else 0
+    stale: Array  # (1,) 1 if the velocities at the knot have not been computed, else 0
     pressed: Array  # (m,) impulses of pads of bearings over that interval
 
 

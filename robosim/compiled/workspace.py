@@ -59,13 +59,13 @@ class CollisionWork(NamedTuple):
 
 
 class BearingWork(NamedTuple):
-    """Scratch memory of what bounds the friction of bearings."""
+    """Scratch memory for the bounds of bearings' friction."""
 
     pressed: Array  # (m,) impulses along the normals of pads
-    bounds: Array  # (nc,) that these ask for, by contact
-    missed: Array  # (nc, 2) by how much the bounds in the equations are off these, now and before
+    bounds: Array  # (nc,) bounds that follow from `pressed`, by contact
+    missed: Array  # (nc, 2) errors of the bounds in the equations, now and before
     own: Array  # (1,) part of the impulses at the first knot that belongs to the interval
-    bold: Array  # (1,) what the next change of the bounds is scaled by
+    bold: Array  # (1,) factor of the next change of the bounds
 
 
 class Workspace(NamedTuple):
@@ -85,25 +85,25 @@ class Workspace(NamedTuple):
     twists: NDArray[np.void]  # (nb + 1,) ROW, world twists, the world last
     known: NDArray[np.void]  # (nb + 1,) ROW, momenta of the bodies plus the forces' half at a knot
     slots: NDArray[np.void]  # CONTACT: the model's contacts, then room for features of pairs
-    ids: NDArray[np.int64]  # (nc,) of the feature in a slot, -1 for none
+    ids: NDArray[np.int64]  # (nc,) id of the feature in each slot, -1 for none
     collision: CollisionWork
     impulse: NDArray[np.void]  # (nb + 1,) ROW, impulses of joints and contacts at knot 1
-    residual: NDArray[np.void]  # (n_nodes,) ROW, left of the equations but for contacts' answer
+    residual: NDArray[np.void]  # (n_nodes,) ROW, residual without the contacts' response
     rhs: NDArray[np.void]  # (n_nodes,) ROW
-    correction: NDArray[np.void]  # (n_nodes,) ROW, what refining adds to a direction
+    correction: NDArray[np.void]  # (n_nodes,) ROW, correction of a direction by refinement
     active: NDArray[np.int64]  # (nc + 1,) their count, then the contacts in the equations
     entered: NDArray[np.int64]  # (nc,) 1 for contacts in the equations, 0 for the others
     q2: Array  # joint coordinates at the second knot, of joints with laws
     scratch: NDArray[np.void]  # (1,) SCRATCH
-    saved: State  # what a step that fails goes back to
-    learned: Guesses
+    saved: State  # restored if a step fails
+    learned: Guesses  # for the next step
     drags: NDArray[np.void]  # DRAG as in the model, at the first knot, world, times dt / 2
     bearings: BearingWork
     elements: NDArray[np.void]  # ELEMENT_WORK
 
 
 def make_slots(model: Model) -> NDArray[np.void]:
-    """The model's contacts, and room for features of pairs and for what resists turning."""
+    """The model's contacts, and room for features of pairs and for companions."""
     room = np.zeros(model.n_slots - len(model.contacts), dtype=CONTACT)
     room["share"] = 1.0
     return np.concatenate((model.contacts, room))

@@ -11,7 +11,7 @@ from robosim.log.columns import Chunk, effort_units
 from robosim.log.falls import Falls, Standing
 
 
-class Running(Standing, Protocol):
+class StatisticsSource(Standing, Protocol):
     """What statistics ask a `Simulation` for, beside what tells of falls."""
 
     @property
@@ -34,7 +34,7 @@ class RunStatistics:
         The simulation before its first step; its present energy is the run's initial energy.
     """
 
-    def __init__(self, sim: Running) -> None:
+    def __init__(self, sim: StatisticsSource) -> None:
         self.steps = 0
         self.wall_seconds = 0.0
         self._sim = sim

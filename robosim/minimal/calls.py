@@ -36,7 +36,7 @@ _CALLS: dict[tuple[int, int], Calls] = {}
 
 
 def calls_of(kind: int, run_kind: int) -> Calls:
-    """The entries for a kind of `Minimal` and of `Run`."""
+    """The entries for a kind of `Minimal` and of `RunBuffers`."""
     if (kind, run_kind) not in _CALLS:
         _CALLS[kind, run_kind] = _make(kind, run_kind)
     return _CALLS[kind, run_kind]

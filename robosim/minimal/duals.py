@@ -79,9 +79,9 @@ class MinimalDualStep:
         )
         self._handle = Handle(self.parts)
         kind, _ = kind_of_duals(self._handle)
-        if kind not in _RUNNERS:
-            _RUNNERS[kind] = _make_runner(kind)
-        self._run = _RUNNERS[kind]
+        if kind not in _STEP_FUNCTIONS:
+            _STEP_FUNCTIONS[kind] = _make_step_function(kind)
+        self._run = _STEP_FUNCTIONS[kind]
 
     def take(self) -> int:
         """Take the step along all directions; returns its status."""
@@ -93,10 +93,10 @@ def _sides(of: Elimination) -> Elimination:
     return of._replace(r=widened(of.r), l=widened(of.l), z=widened(of.z), dx=widened(of.dx))
 
 
-_RUNNERS: dict[int, Any] = {}
+_STEP_FUNCTIONS: dict[int, Any] = {}
 
 
-def _make_runner(kind: int) -> Any:
+def _make_step_function(kind: int) -> Any:
     @entry
     @named(kind)
     def run_linearized_minimal(address):  # type: ignore[no-untyped-def]

@@ -32,7 +32,7 @@ SLOPES = (
 
 
 class Engine(Alone):
-    """Takes the steps of one simulation; see `robosim.simulation.running.Stepped`.
+    """Takes the steps of one simulation; see `robosim.simulation.driver.Stepped`.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class Engine(Alone):
     parts : Minimal
         The data that kernels work on.
     single : Handle
-        A run of one step.
+        Buffers of a run of one step.
     counters : Counters
     """
 

@@ -1,4 +1,4 @@
-"""The engine of a reduced simulation; see `robosim.simulation.running.Stepped`."""
+"""The engine of a reduced simulation; see `robosim.simulation.driver.Stepped`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from robosim.reduced.maximal import Bodies
 from robosim.reduced.model import Loads, Model
 from robosim.reduced.solving import Unsolved
 from robosim.reduced.tree import Placed
-from robosim.runtime.handles import Handle, Run
+from robosim.runtime.handles import Handle, RunBuffers
 from robosim.simulation.alone import BUSY, Alone
 from robosim.simulation.checkpoint import Counters
 from robosim.simulation.notices import Silence
@@ -60,7 +60,7 @@ class Engine(Alone):
     loads : robosim.compiled.minimal.Loads
         Loads that `Held` writes.
     single : Handle
-        A run of one step.
+        Buffers of a run of one step.
     counters : Counters
     """
 
@@ -176,7 +176,7 @@ class Engine(Alone):
         finally:
             self._stepping.release()
 
-    def _step(self, run: Run, k: int) -> None:
+    def _step(self, run: RunBuffers, k: int) -> None:
         """Step k of a run, with its inputs and results."""
         loads, row = self._driven(run, k), k // int(run.every[0])
         if logged := k % int(run.every[0]) == 0:
@@ -203,7 +203,7 @@ class Engine(Alone):
         if self.model.is_constrained or self.bodies is not None:
             info["violation"] = self.violation()
 
-    def _driven(self, run: Run, k: int) -> Loads:
+    def _driven(self, run: RunBuffers, k: int) -> Loads:
         """Loads over step k of a run."""
         tau, gains = self.loads.tau, run.gains
         tau[:] = run.torques[k if len(run.torques) > 1 else 0]

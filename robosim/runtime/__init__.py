@@ -1,1 +1,1 @@
-"""How kernels get compiled and called: in the background, told of, by handles."""
+"""How kernels are compiled, in the background if possible, and how Python calls them."""

@@ -1,7 +1,7 @@
-"""Compiling side by side: a part of the kernels in another process, if there is a core for it.
+"""Compiling in two processes: a part of the kernels in another one, if there is a core for it.
 
-numba compiles one function after another, whatever threads ask for it. So what kernels call by
-address is compiled by another Python, into the cache, while this one compiles the rest.
+numba compiles one function after another, whatever threads ask for it. So another Python process
+compiles the functions that kernels call by address, into the cache. This process compiles the rest.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ _at_work: list[subprocess.Popen[bytes]] = []
 
 
 class Apart:
-    """A `part` of the kernels, and where it is.
+    """A `part` of the kernels, which another process may compile.
 
     Parameters
     ----------
     make : function of a module
-        From `kinds` to the part; called in the other process as well.
+        Makes the part from `kinds`; the other process calls it as well.
     kinds : tuple of int
-        Of the values that the part loads.
+        Kinds of the values that the part loads.
     signature : tuple of numba types
-        Of its arguments.
+        Types of its arguments.
     """
 
     def __init__(
@@ -50,49 +50,51 @@ class Apart:
         self._job = make, {kind: TYPES[kind] for kind in kinds}, signature
         self._part, self._signature = make(*kinds), signature
         self._process: subprocess.Popen[bytes] | None = None
-        self._found = self._in_cache()
+        self._compiled = self._in_cache()
         self.start()
 
     def _in_cache(self) -> Any:
         return find_compiled(self._part, self._signature)
 
     def start(self) -> None:
-        """Begin to compile it in another process, unless it is there or no core is idle."""
+        """Compile the part in another process, unless it is compiled or no core is idle."""
         _at_work[:] = [process for process in _at_work if process.poll() is None]
         idle = cores() - 1 - len(_at_work)
-        if self._found is None and self._process is None and idle >= 1:
+        if self._compiled is None and self._process is None and idle >= 1:
             self._process = start_beside(COMPILE, self._job)
 
-    def given_to(self, caller: Any, others: tuple[Any, ...]) -> Any:
-        """`caller` with where the part is as its first argument, both compiled side by side.
+    def bound_to(self, caller: Any, others: tuple[Any, ...]) -> Any:
+        """`caller` with the part's address as its first argument; both are compiled at once.
 
-        `others` are the types of its other arguments.
+        `others` are the types of the caller's other arguments.
         """
         self.start()
         caller.compile((types.int64, *others))
         return partial(caller, self.address())
 
     def address(self) -> int:
-        """Where it is, in this process; waits for what is compiled elsewhere, or compiles here."""
-        if self._found is None and self._process is not None:
+        """The part's address, after waiting for the other process, or compiling in this one."""
+        if self._compiled is None and self._process is not None:
             CompileNotice.begin()
             try:
                 self._process.wait()
             finally:
                 CompileNotice.end()
-            self._found = self._in_cache()
-        if self._found is None:
-            self._found = compile_part(self._part, self._signature)
-        return address_of(self._found)
+            self._compiled = self._in_cache()
+        if self._compiled is None:
+            self._compiled = compile_part(self._part, self._signature)
+        return address_of(self._compiled)
 
 
 def start_beside(code: str, job: Any) -> subprocess.Popen[bytes] | None:
-    """Another Python that compiles into the cache, or None where that would be of no use.
+    """Start another Python that compiles into the cache; None without a cache or an interpreter.
+
+    The process is killed when this one ends.
 
     Parameters
     ----------
     code : str
-        Which finds the pickled job on its standard input. It ends with this process.
+        Its program, which reads the pickled job from standard input.
     job : picklable
     """
     if cache.FOLDER is None or not is_python():
@@ -116,19 +118,19 @@ def start_beside(code: str, job: Any) -> subprocess.Popen[bytes] | None:
 
 
 def cores() -> int:
-    """How many this process may use."""
+    """Number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def is_python() -> bool:
-    """Whether the program that runs this can be started to run something else."""
+    """Whether the running program is a Python interpreter, which can run other code."""
     return Path(sys.executable or "").name.lower().startswith("python")
 
 
 def compile_here(job: bytes) -> None:
-    """Compile a part into the cache: what the other process does."""
+    """Compile a part into the cache; called in the other process."""
     make, known, signature = pickle.loads(job)
     TYPES.update(known)
     make(*known).compile(signature)
@@ -136,7 +138,7 @@ def compile_here(job: bytes) -> None:
 
 @atexit.register
 def _end() -> None:
-    """Leave nothing running that nobody waits for."""
+    """Kill the processes that are still compiling."""
     for process in _at_work:
         if process.poll() is None:
             process.kill()

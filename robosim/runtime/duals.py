@@ -1,4 +1,4 @@
-"""Steps that are taken with derivatives beside every number (`robosim.kernels.compiler.duals`)."""
+"""Steps with derivatives beside every number (`robosim.kernels.compiler.duals`)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ from robosim.validation import Array
 
 
 class DualParts(NamedTuple):
-    """What a step with derivatives works on; all floats of the arrays have derivatives."""
+    """The data of a step with derivatives.
+
+    Floats in fields of type Any, in `guesses` and in `pd` have derivatives.
+    """
 
     model: Any
     state: Any
@@ -36,82 +39,83 @@ class DualParts(NamedTuple):
     loads: Any
     work: Any
     options: Options
-    guesses: Guesses  # to begin with
+    guesses: Guesses  # at the start of the step
     nq: int
     nv: int
-    begins: Array  # q, v and torques of all coordinates that the step begins with
-    along: Array  # (n, as many, and targets, kp and kd of the gains) directions
-    ends: Array  # (nq + nv,) q and v where it ends
-    slopes: Array  # (n, nq + nv) along the directions
+    begins: Array  # q, v and torques of all coordinates at the start of the step
+    along: Array  # (n, k) directions: changes of `begins`, then of targets, kp and kd
+    ends: Array  # (nq + nv,) q and v at the end of the step
+    slopes: Array  # (n, nq + nv) derivatives of `ends` along the directions
     gains: NDArray[np.void]  # GAINS of a PD that acts, without derivatives
-    pd: NDArray[np.void]  # the same with them
+    pd: NDArray[np.void]  # the same gains with derivatives
     held: NDArray[np.int64]  # coordinates that are held or driven at the start
     goal: Any
     rate: Any
     closes: bool  # whether loops, couplings or motions have to be closed at the start
     info: Any  # (1,) INFO
     by_state: bool  # whether the first 2 nv directions are those of q, in the tangent, and v
-    places: NDArray[np.int64]  # (nv,) of a velocity the coordinate in q, -1 in free rotations
-    turns: NDArray[np.int64]  # (n, 2) of free rotations the place in v and in q
+    places: NDArray[np.int64]  # (nv,) place in q of each velocity, -1 in free rotations
+    turns: NDArray[np.int64]  # (n, 2) where each free rotation begins in v and in q
     row: Array  # (4,) scratch
-    mid: Array  # (nj, 6) rates of the joints where the plain step begins
-    chords: Array  # (nv,) rates of the chords that it begins with, or nearly so
+    mid: Array  # (nj, 6) rates of the joints at the start of the plain step
+    chords: Array  # (nv,) rates of the chords at that start, or close to them
     told: NDArray[np.void]  # (1,) INFO of the plain step
-    carried: NDArray[np.void]  # (n,) FIELD of what the plain step tells
-    touching: NDArray[np.void]  # (n,) FIELD of its first contact
-    featured: NDArray[np.void]  # (n,) FIELD of the first feature
-    sizes: NDArray[np.int64]  # (4,) bytes to the next: contacts, those of duals; features, theirs
-    at: NDArray[np.int64]  # (n,) of each direction the row in along and slopes
+    carried: NDArray[np.void]  # (n,) FIELD of the data copied from the plain step
+    touching: NDArray[np.void]  # (n,) FIELD of the first contact of the plain step
+    featured: NDArray[np.void]  # (n,) FIELD of the first feature of the plain step
+    sizes: NDArray[np.int64]  # (4,) bytes of a contact, plain and dual, and of a feature
+    at: NDArray[np.int64]  # (n,) row of each direction in `along` and `slopes`
     order: NDArray[np.int64]  # (n,) the direction of each row
-    unknown: int  # rows that are taken, where nothing follows; those after them are known
-    others: int  # the same without torques that follow from velocities
-    follows: bool  # whether they do, in undivided steps
-    motors: NDArray[np.int64]  # (nu,) of each torque the place in v; (0,) of no tree
-    momenta: Array  # (nv, nv) of those along the coordinates, derivatives by velocities
+    unknown: int  # number of rows to compute; the derivatives of later ones are known
+    others: int  # the same if derivatives by torques follow from those by velocities
+    follows: bool  # whether these follow, in undivided steps
+    motors: NDArray[np.int64]  # (nu,) place of each torque in v; (0,) without a tree
+    momenta: Array  # (nv, nv) derivatives by v of the momenta along the coordinates
     weights: Array  # (nv,) scratch
     impulse: Any  # (velocities,) scratch
     pushed: Any  # (velocities,) scratch
 
 
 class Starts(NamedTuple):
-    """Where steps begin, and what has become of them; a row for each."""
+    """Starts and results of steps, a row for each step."""
 
     begins: Array  # (n, nq + nv + velocities)
     external: Array  # (n, nb + 1, 6) wrenches
     gains: NDArray[np.void]  # (n, nu) GAINS of a PD
     solved: NDArray[np.int64]  # (n,) 1 where the plain step has been taken
-    divided: NDArray[np.int64]  # (n,) into how many substeps
+    divided: NDArray[np.int64]  # (n,) number of substeps
     status: NDArray[np.int64]  # (n,)
     ends: Array  # (n, nq + nv)
     changes: Array  # (n, directions, 2 nv) in the tangent
     told: NDArray[np.void]  # (n, contacts) TOLD
-    count: NDArray[np.int64]  # type: ignore[assignment]  # (n,) how many of these there are
+    count: NDArray[np.int64]  # type: ignore[assignment]  # (n,) number of contacts in `told`
 
 
 TOLD = np.dtype(  # of a contact that was in the equations, see CONTACT and CONTACT_GUESS
     [
         *((name, "i8") for name in ("slot", "kind", "resists", "body", "other", "joint")),
         *((name, "f8") for name in ("mass", "mu", "gamma", "s", "psi")),
-        ("friction", "f8"),  # how large its impulse is
+        ("friction", "f8"),  # magnitude of the friction impulse
         ("step_back", "f8"),
     ]
 )
 
 
 class DualStep:
-    """Steps from starts at q and v, along some directions of these and of torques.
+    """Steps from starts at q and v, with derivatives along directions of q, v and torques.
 
     Parameters
     ----------
     plain : Handle
-        Of the Parts of the simulation that takes the plain steps.
+        Handle of the Parts with which plain steps are taken.
     robot : Mechanism
-    directions : int
-        Those of the state and of the actuated coordinates, or so many that do not change either.
+    directions : int or None
+        Number of directions, which change neither state nor torques. None: all directions of the
+        state and of the actuated coordinates.
     gains : GAINS of a PD that acts
     closes : bool
     of_pd : int
-        0, or 1 for directions of the targets of the gains, or 3 for those of kp and kd, too.
+        0: no directions of the gains; 1: of their targets; 3: of targets, kp and kd.
     """
 
     def __init__(
@@ -150,10 +154,10 @@ class DualStep:
         along = along[order]
         slopes[at[known], places[known]] = 1.0
         narrow = parts.memory.guesses
-        # Contacts one by one, as most of them are not there.
+        # Contacts are copied one by one, as most of them are not active.
         rest = narrow._replace(contacts=narrow.contacts[:0], features=narrow.features[:0])
         wide_rest = guesses._replace(contacts=guesses.contacts[:0], features=guesses.features[:0])
-        # What acts from outside, as the plain step has it.
+        # External loads are those of the plain step.
         acting = [(one.external, one.motion, one.controls) for one in (parts.loads, loads)]
         friction = len(parts.model.facets) or 2
         arrays = narrow.contacts, guesses.contacts, narrow.features, guesses.features
@@ -213,7 +217,7 @@ class DualStep:
         self._info = dual.types[DualParts._fields.index("info")].dtype
 
     def starts(self, n: int) -> Handle:
-        """Memory for some starts; that of the last ones again, if these were as many."""
+        """Memory for n starts; the memory of the last call if n is the same."""
         if n in self._starts:
             return self._starts[n]
         on = self.parts
@@ -231,7 +235,7 @@ class DualStep:
                 np.zeros(n, dtype=np.int64),
             )
         )
-        # A single one comes between others.
+        # Memory for one start is kept, as single steps come between others.
         self._starts = {k: known for k, known in self._starts.items() if k == 1} | {n: made}
         return made
 
@@ -239,7 +243,7 @@ class DualStep:
         """Take the steps from all starts along all directions; `status` tells which have failed."""
         kinds = self._plain.kind, self._kind, starts.kind
         key = self.parts.model.tree, *kinds
-        if key not in _RUNNERS:
+        if key not in _STEP_FUNCTIONS:
             # With impacts in a step, the lengths of its parts have derivatives.
             tree = self.parts.model.tree
             solves = (
@@ -247,14 +251,14 @@ class DualStep:
                 solver(self._kind, tree, self._info, duals),
             )
             others = (types.int64,) * 4 + (types.float64,)
-            runner = solves[1].given_to(_make_runner(tree, *kinds), others)
-            _RUNNERS[key] = partial(runner, solves[0].address())
+            step_function = solves[1].bound_to(_make_step_function(tree, *kinds), others)
+            _STEP_FUNCTIONS[key] = partial(step_function, solves[0].address())
         for model, kind, info in (
             (self._plain.values.model, self._plain.kind, INFO_TYPE),
             (self.parts.model, self._kind, self._info),
         ):
             provide(model, kind, scheme_for(model.tree), info)
-        _RUNNERS[key](self._plain.address, self._handle.address, starts.address, arc)
+        _STEP_FUNCTIONS[key](self._plain.address, self._handle.address, starts.address, arc)
 
 
 def tangent_places(robot: Mechanism) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -270,22 +274,22 @@ def tangent_places(robot: Mechanism) -> tuple[NDArray[np.int64], NDArray[np.int6
 
 
 def kind_of_duals(handle: Handle) -> tuple[int, types.NamedTuple]:
-    """The kind and the type by which kernels see values whose floats have derivatives."""
+    """Kind and numba type of values whose floats have derivatives."""
     dual = laned_type(handle.values, duals)
     digest = hashlib.sha256(f"{duals} {handle.kind}".encode()).digest()
     kind = int.from_bytes(digest[:7], "little")
     return kind, TYPES.setdefault(kind, dual)
 
 
-_RUNNERS: dict[tuple[bool, int, int, int], Any] = {}
+_STEP_FUNCTIONS: dict[tuple[bool, int, int, int], Any] = {}
 
 
-def _make_runner(tree: bool, plain_kind: int, kind: int, starts_kind: int) -> Any:
+def _make_step_function(tree: bool, plain_kind: int, kind: int, starts_kind: int) -> Any:
     scheme = scheme_for(tree)
 
     @entry
     @named(int(tree), plain_kind, kind, starts_kind)
-    def run_linearized(solver, plain_solver, plain, address, starts, arc):  # type: ignore[no-untyped-def]
+    def step_linearized(solver, plain_solver, plain, address, starts, arc):  # type: ignore[no-untyped-def]
         linearized_starts(
             scheme,
             load(plain, plain_kind),
@@ -296,11 +300,11 @@ def _make_runner(tree: bool, plain_kind: int, kind: int, starts_kind: int) -> An
             arc,
         )
 
-    return run_linearized
+    return step_linearized
 
 
 def widened(value: Any) -> Any:
-    """Nested named tuples whose floats have derivatives, all of them zero."""
+    """A copy of nested named tuples with derivatives beside all floats, which are zero."""
     if isinstance(value, tuple):
         return type(value)(*map(widened, value))
     if not isinstance(value, np.ndarray):
@@ -316,9 +320,9 @@ def widened(value: Any) -> Any:
 
 
 def assign_numbers(source: Any, wide: Any, slopes: Any = None, k: int = 0) -> None:
-    """Numbers of nested named tuples into wide ones, without derivatives.
+    """Copy numbers of nested named tuples into tuples with derivatives, which become zero.
 
-    With `slopes`, tuples like the source, the derivatives in direction k instead.
+    With `slopes`, tuples like the source, only the derivatives in direction k are set.
     """
     if isinstance(source, tuple):
         for n, (part, target) in enumerate(zip(source, wide, strict=True)):

@@ -1,4 +1,4 @@
-"""Which features a model needs compiled for itself, and where it finds them (`Model.calls`)."""
+"""Compiles the features that a model needs, and writes their addresses to `Model.calls`."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ from robosim.kernels.compiler.dense import dense
 from robosim.kernels.compiler.features import ALL, number_in
 from robosim.kernels.compiler.parts import address_of, compile_part, find_compiled
 
-_COMPILED: dict[tuple[int, int, bool], Any] = {}  # place, kind of parts, tree -> what is there
+_COMPILED: dict[tuple[int, int, bool], Any] = {}  # place, kind of parts, tree -> compiled feature
 
 
 def needed(model: Model) -> list[int]:
-    """The places of `Model.calls` that steps of a model go through."""
-    found = []
+    """Places in `Model.calls` of the features that a model needs."""
+    places = []
     if len(model.collision.pairs):
-        found += [CHOOSE_FEATURES, ADMIT_FEATURES]
+        places += [CHOOSE_FEATURES, ADMIT_FEATURES]
     if len(model.restitution):
-        found += [STRIKES, BOUNCE]
+        places += [STRIKES, BOUNCE]
     if len(model.bearings.joint):
-        found += [SETTLE_BOUNDS]
+        places += [SETTLE_BOUNDS]
     if model.tree and len(model.loops.ties):
-        found += [TIED_MOTION, TIED_FACTORS, TIED_SWEEPS]
-    return found
+        places += [TIED_MOTION, TIED_FACTORS, TIED_SWEEPS]
+    return places
 
 
 def provide(model: Model, kind: int, scheme: Any, info: Any) -> None:
-    """Compile the features that a model needs for parts of a kind, and tell it where they are."""
+    """Compile the features that a model needs, for parts of a kind, and write their addresses."""
     for place in needed(model):
         key = place, kind, model.tree
         if key not in _COMPILED:
@@ -53,6 +53,6 @@ def provide(model: Model, kind: int, scheme: Any, info: Any) -> None:
             known |= dict(zip(memory.fields, memory.types, strict=True))
             known["x"] = work.types[work.fields.index("rhs")]
             signature = one.kinds(known, number_in(known["state"]))
-            found = find_compiled(one.part, signature) or compile_part(one.part, signature)
-            _COMPILED[key] = found
+            compiled = find_compiled(one.part, signature) or compile_part(one.part, signature)
+            _COMPILED[key] = compiled
         model.calls[place] = address_of(_COMPILED[key])

@@ -1,8 +1,8 @@
-"""How kernels are called: with addresses of what they work on, which is handed over only once.
+"""How kernels are called: with the address of their data, which is unpacked only once.
 
-A call from Python spends some 0.1 us on each array that it hands over, to look at its type and to
-take it apart, and a step works on some seventy of them. A `Handle` has that done once and keeps
-what a kernel gets, in a block of memory; a call hands over the address of the block.
+A call from Python spends some 0.1 us on each array argument, to look up its type and to unpack
+it, and a step needs some seventy arrays. A `Handle` unpacks them once and stores the result in a
+block of memory. A call passes the address of this block.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from robosim.runtime.background import Apart
 from robosim.runtime.features import provide
 
 Array = NDArray[np.float64]
-Runner = Callable[[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], int], None]
+StepFunction = Callable[[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], int], None]
 
 
 class Parts(NamedTuple):
-    """What the kernels of one simulation work on."""
+    """The data that the kernels of one simulation work on."""
 
     model: Model
     state: State
@@ -47,27 +47,27 @@ class Parts(NamedTuple):
     options: Options
 
 
-class Run(NamedTuple):
-    """What steps are driven by and what they leave; row k of each belongs to step k.
+class RunBuffers(NamedTuple):
+    """Inputs and results of a run, which is a sequence of steps; row k belongs to step k.
 
-    Those of the log, q, v and tau, belong to step k `every`.
+    Row k of the log (q, v and tau) belongs to step k * `every`.
     """
 
     gains: NDArray[np.void]  # (nu,) GAINS of robosim.controllers, zeros for none
-    targets: Array  # (n, nu) of the gains; without rows those in the gains
-    rates: Array  # (n, nu) velocities of the gains; the same
-    torques: Array  # (n or 1, rates), what acts besides; one row for all steps
+    targets: Array  # (n, nu) targets of the gains; without rows those in the gains
+    rates: Array  # (n, nu) target velocities of the gains; without rows those in the gains
+    torques: Array  # (n or 1, rates) forces beside the gains'; one row holds for all steps
     motions: Array  # (n + 1, nd, 2) values and rates of the driven coordinates at the knots
     controller: NDArray[np.int64]  # (1,) address of a compiled controller, or 0
     start: Array  # (1,) time of knot 0 [s]
     every: NDArray[np.int64]  # (1,) steps from one row of the log to the next
-    q: Array  # (rows, nq) left here: coordinates at the knot that the step starts from
-    v: Array  # (rows, nv) velocities there
-    tau: Array  # (rows, rates) forces on the coordinates over the step
-    infos: NDArray[np.void]  # (n,) INFO
+    q: Array  # (rows, nq) result: coordinates at the knot where the step begins
+    v: Array  # (rows, nv) result: velocities at that knot
+    tau: Array  # (rows, rates) result: forces on the coordinates over the step
+    infos: NDArray[np.void]  # (n,) result: INFO
 
 
-def make_run(
+def make_run_buffers(
     n: int,
     widths: tuple[int, int, int],
     gains: NDArray[np.void],
@@ -78,11 +78,11 @@ def make_run(
     controller: int = 0,
     start: float = 0.0,
     every: int = 1,
-) -> Run:
-    """Memory for n steps of a robot with `widths` coordinates, velocities and forces."""
+) -> RunBuffers:
+    """Buffers for n steps of a robot with `widths` coordinates, velocities and forces."""
     nq, nv, rates = widths
     rows = -(-n // every)
-    return Run(
+    return RunBuffers(
         gains,
         np.zeros((0, len(gains))) if targets is None else targets,
         np.zeros((0, len(gains))) if rates_of_targets is None else rates_of_targets,
@@ -109,11 +109,11 @@ class Handle:
     ----------
     values : NamedTuple
     address : int
-        Where kernels find them, as long as this object is there.
+        Address of the values for kernels, valid as long as this object exists.
     addresses : (1,)
-        The same, as a `Runner` takes it.
+        The address as an array, as a `StepFunction` takes it.
     kind : int
-        Of their types.
+        Kind of the values' types (`robosim.kernels.compiler.addresses`).
     """
 
     def __init__(self, values: Any) -> None:
@@ -131,38 +131,38 @@ class Handle:
 
 _KINDS: dict[Any, tuple[int, int]] = {}  # layout -> kind of its type, and the words that it needs
 _SOLVERS: dict[tuple[int, bool], Apart] = {}
-_RUNNERS: dict[tuple[int, bool, int, bool], Runner] = {}
+_STEP_FUNCTIONS: dict[tuple[int, bool, int, bool], StepFunction] = {}
 INFO_TYPE = from_dtype(INFO)
 ADDRESSES = types.Array(types.int64, 1, "C")
 
 
-# What of an array's flags is part of its type: contiguous in C or in Fortran, aligned, writable.
+# Flags of an array that are part of its type: contiguous in C or in Fortran, aligned, writable.
 _C, _FORTRAN = 0x1, 0x2
 _FLAGS = _C | _FORTRAN | 0x100 | 0x400
 
 
 def _layout(values: Any) -> Any:
-    """What numba's type of some values follows from; numba itself takes milliseconds to find it."""
+    """A key that determines numba's type of values; numba takes milliseconds to find the type."""
     if isinstance(values, tuple):
         return (type(values), *map(_layout, values))
     if isinstance(values, np.ndarray):
         flags = values.flags.num & _FLAGS
-        # What is contiguous both ways, as arrays of length zero are, is so in C for numba.
+        # numba takes arrays that are contiguous both ways, such as empty ones, for C arrays.
         return values.dtype, values.ndim, flags & ~_FORTRAN if flags & _C else flags
     return type(values)
 
 
 @entry
 def store(memory: Any, values: Any) -> int:
-    """Leave values in memory if there is room; returns the words that they need."""
+    """Store values in memory if there is room; returns the number of words that they need."""
     return leave(memory, values)
 
 
 def solver(kind: int, tree: bool, info: Any, length: Any = types.float64) -> Apart:
-    """What solves the equations of a step as a tree or a graph, for parts (`Parts`) of a kind.
+    """The part that solves the equations of a step, by the scheme for trees or for graphs.
 
-    `info` is numba's type of an INFO, `length` that of the length of an interval. Compiling begins
-    as soon as it has been asked for.
+    `kind` is that of the `Parts`, `info` numba's type of an INFO, and `length` that of the length
+    of an interval. The first call begins to compile the part.
     """
     if (kind, tree) not in _SOLVERS:
         make = partial(_make_solver, tree)
@@ -171,7 +171,7 @@ def solver(kind: int, tree: bool, info: Any, length: Any = types.float64) -> Apa
 
 
 def scheme_for(tree: bool) -> Any:
-    """The scheme that models are stepped by: a module, see `robosim.kernels.solve`."""
+    """The module of the scheme for trees or for graphs; see `robosim.kernels.solve`."""
     return trees if tree else graphs
 
 
@@ -190,40 +190,40 @@ def _make_solver(tree: bool, kind: int) -> Any:
 
 
 def begin_compiling(parts: Handle) -> None:
-    """Begin what takes the longest of compiling steps on these, beside whatever else is done."""
+    """Begin to compile the solver for these parts in another process, as it takes the longest."""
     solver(parts.kind, parts.values.model.tree, INFO_TYPE)
 
 
-def runner(parts: Handle, run: Handle, anew: bool = False) -> Runner:
-    """The function ``f(parts, runs, done, end)`` for handles of these kinds, compiled.
+def step_function(parts: Handle, run: Handle, anew: bool = False) -> StepFunction:
+    """The function ``f(parts, runs, done, end)``, compiled for the kinds of two handles.
 
-    `parts` (n,) are addresses of `Parts`, `runs` (n,) of a `Run` each.
-    It steps one state after the other, each from row done[i] of its run to row `end`, and leaves
-    done[i] at the step that failed, or at `end`. It does not hold the interpreter's lock.
-    With `anew` each step begins anew at the q and v of its knot.
+    `parts` (n,) are addresses of `Parts`, and `runs` (n,) are addresses of `RunBuffers`.
+    The function takes the steps of one state after the other. State i takes steps done[i] to `end`
+    of its run; done[i] is then the step that failed, or `end`. The interpreter's lock is not held.
+    With `anew`, each step begins anew at the q and v of its knot.
     """
     tree = parts.values.model.tree
     key = parts.kind, tree, run.kind, anew
-    if key not in _RUNNERS:
+    if key not in _STEP_FUNCTIONS:
         others = ADDRESSES, ADDRESSES, ADDRESSES, types.int64
-        made = _make_runner(parts.kind, tree, run.kind, run_anew if anew else run_steps)
-        _RUNNERS[key] = solver(parts.kind, tree, INFO_TYPE).given_to(made, others)
+        made = _make_step_function(parts.kind, tree, run.kind, run_anew if anew else run_steps)
+        _STEP_FUNCTIONS[key] = solver(parts.kind, tree, INFO_TYPE).bound_to(made, others)
     provide_features(parts)
-    return _RUNNERS[key]
+    return _STEP_FUNCTIONS[key]
 
 
 def provide_features(parts: Handle) -> None:
-    """Have the features compiled that the model of some parts needs."""
+    """Compile the features that the model of these parts needs."""
     model = parts.values.model
     provide(model, parts.kind, scheme_for(model.tree), INFO_TYPE)
 
 
-def _make_runner(parts_kind: int, tree: bool, run_kind: int, take: Any) -> Any:
+def _make_step_function(parts_kind: int, tree: bool, run_kind: int, take: Any) -> Any:
     scheme = scheme_for(tree)
 
     @entry
     @named(parts_kind, int(tree), run_kind, take.__name__)
-    def run_states(solver, parts, runs, done, end):  # type: ignore[no-untyped-def]
+    def step_states(solver, parts, runs, done, end):  # type: ignore[no-untyped-def]
         for i in range(parts.shape[0]):
             model, state, memory, loads, work, options = load(parts[i], parts_kind)
             run, solves = load(runs[i], run_kind), (solver, parts[i])
@@ -231,4 +231,4 @@ def _make_runner(parts_kind: int, tree: bool, run_kind: int, take: Any) -> Any:
                 scheme, model, state, memory, loads, work, options, solves, run, done[i], end
             )
 
-    return run_states
+    return step_states

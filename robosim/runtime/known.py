@@ -1,4 +1,4 @@
-"""Directions whose derivatives are known, or follow from others, and need no pass of their own."""
+"""Directions whose derivatives are known or follow from others, and so are not computed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from robosim.description.mechanism import Mechanism
 
 
 def may_follow(robot: Mechanism, model: Model, options: Options, closes: bool) -> bool:
-    """Whether answers to torques follow from those to velocities in undivided steps."""
+    """Whether derivatives by torques follow from those by velocities in undivided steps."""
     others = model.loops.ties, model.charts.factors, model.restitution
     ties = closes or len(model.joints) > len(model.bodies) or len(model.couplings) > 0
     rates = bool((model.contacts["kind"] == RATE).any())
@@ -21,9 +21,10 @@ def may_follow(robot: Mechanism, model: Model, options: Options, closes: bool) -
 
 
 def translations(robot: Mechanism, model: Model) -> list[int]:
-    """Velocities of the translations that leave all that acts as it is, and so change nothing else.
+    """Velocities of translations of the whole robot that change no force.
 
-    Those of what floats over level ground, along it, or of what nothing in the world touches.
+    These are translations of a floating base along level ground, or all translations if nothing
+    in the world can touch the robot.
     """
     world = len(model.bodies)
     on_world = (model.joints["parent"] == world) | (model.joints["child"] == world)

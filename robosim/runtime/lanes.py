@@ -1,8 +1,8 @@
-"""What takes its steps in the lanes of vector registers: states, or limbs of one, side by side.
+"""Steps in the lanes of vector registers: of several states, or of the limbs of one state.
 
-The memory of a group is that of its states with the lanes as the last axis of every float
-(`robosim.runtime.wide`); kernels see each as one number (`robosim.kernels.compiler.lanes`).
-`robosim.batch.group` has the groups of a batch, `robosim.runtime.limbs` the limbs of a state.
+In the memory of lanes, every float has the lanes as its last axis (`robosim.runtime.wide`).
+Kernels see the lanes of a float as one number (`robosim.kernels.compiler.lanes`). Groups of a
+batch are in `robosim.batch.group`, limbs of a state in `robosim.runtime.limbs`.
 """
 
 from __future__ import annotations
@@ -25,36 +25,38 @@ from robosim.kernels.status import COLD
 from robosim.kernels.step.group import pack, run_group, unpack
 from robosim.runtime.background import Apart
 from robosim.runtime.features import provide
-from robosim.runtime.handles import ADDRESSES, Handle, Parts, scheme_for, solver
-from robosim.runtime.wide import BROUGHT, Layout, Moved, fields_of, laned_type, widen
+from robosim.runtime.handles import ADDRESSES, Handle, Parts, StepFunction, scheme_for, solver
+from robosim.runtime.wide import COPIED, Layout, Moved, fields_of, laned_type, widen
 
-# Steps that states which have parted take by themselves before they try again: at first, at most.
+# Steps that states take alone after they parted, before they try lanes again: at first, at most.
 FIRST_REST, LONGEST_REST = 1, 32
 
 Numbers = NDArray[np.int64]
-GroupRunner = Callable[[Numbers, Numbers, Numbers, Numbers, int], None]
+GroupStepFunction = Callable[[Numbers, Numbers, Numbers, Numbers, int], None]
 ROWS = types.Array(types.int64, 2, "C")
-_RUNNERS: dict[tuple[int, int, int], GroupRunner] = {}
+_STEP_FUNCTIONS: dict[tuple[int, int, int], GroupStepFunction] = {}
 
 
 class LaneParts(NamedTuple):
-    """What the kernels of lanes work on; see `robosim.kernels.step.group`."""
+    """The data that kernels in lanes work on; see `robosim.kernels.step.group`."""
 
-    model: Any  # the states' own, or with lanes where they differ
+    model: Any  # one for all states, or with lanes if their models differ
     state: Any
     memory: Any
     loads: Any
     work: Any
     options: Options
     info: NDArray[np.void]  # (1,)
-    carried: NDArray[np.void]  # (lanes, n) FIELD of what each brings along
-    forces: NDArray[np.void]  # (lanes, n) of what drives it in each step
-    servos: NDArray[np.void]  # (lanes, n) and of its servos
-    told: NDArray[np.void]  # (lanes, n) of its coordinates and velocities
+    carried: NDArray[
+        np.void
+    ]  # (lanes, n) FIELD of a state's data, copied in at first and out at last
+    forces: NDArray[np.void]  # (lanes, n) FIELD of its forces, copied in at each step
+    servos: NDArray[np.void]  # (lanes, n) FIELD of its servos, copied in when they change
+    told: NDArray[np.void]  # (lanes, n) FIELD of its q and v, copied out at each step
 
 
 def suits_lanes(parts: Sequence[Parts]) -> bool:
-    """Whether simulations take their steps in a way that lanes are made for, all in the same."""
+    """Whether simulations can take their steps in lanes, all of them by the same kernels."""
     before = parts[0].model
     for model, options in ((one.model, one.options) for one in parts):
         tree = model.tree and not len(model.loops.ties)
@@ -69,37 +71,37 @@ def suits_lanes(parts: Sequence[Parts]) -> bool:
 
 
 def are_alike(model: Model, other: Model) -> bool:
-    """Whether two models differ in floats alone, and in where features are compiled."""
+    """Whether two models differ only in floats, and in the addresses of compiled features."""
     none = np.zeros(0, dtype=np.int64)
     return whole_numbers(model._replace(calls=none)) == whole_numbers(other._replace(calls=none))
 
 
 def whole_numbers(values: Any) -> list[bytes]:
-    """All whole numbers in nested named tuples: what is where, not how much of it."""
-    found: list[bytes] = []
+    """All whole numbers in nested named tuples, such as indices, kinds and counts."""
+    numbers: list[bytes] = []
     for value in values:
         if isinstance(value, tuple):
-            found += whole_numbers(value)
+            numbers += whole_numbers(value)
         elif isinstance(value, np.ndarray) and value.dtype.names:
             names = [name for name in value.dtype.names if value.dtype[name].base != np.float64]
-            found += [value[name].tobytes() for name in names]
+            numbers += [value[name].tobytes() for name in names]
         elif not isinstance(value, np.ndarray):
-            found.append(repr(value).encode())
+            numbers.append(repr(value).encode())
         elif value.dtype != np.float64:
-            found.append(value.tobytes())
-    return found
+            numbers.append(value.tobytes())
+    return numbers
 
 
 class Together:
-    """Lanes that take steps together, for one state each or for one in all.
+    """Lanes that take steps together: each has a state, or all belong to one state.
 
     Parameters
     ----------
     parts : LaneParts
     kind : Lanes
-        Of `parts`.
+        The lanes of `parts`.
     like : Together or None
-        Another one of the same types, which are then found out only once.
+        An object with parts of the same types, which then need not be determined again.
     """
 
     def __init__(self, parts: LaneParts, kind: Lanes, like: Together | None = None) -> None:
@@ -123,18 +125,18 @@ class Together:
 
     @property
     def entrance(self) -> Handle:
-        """The lanes as the next steps are to find them; by default states enter and leave."""
+        """Handle of the parts for the next steps; by default, states are copied in and out."""
         return self.handle
 
     def moves(self) -> None:
-        """Told before the lanes move the states."""
+        """Called before steps in lanes change the states."""
 
     def moved(self, by_lanes: bool) -> None:
-        """Told when lanes have moved the states, or when each is about to go by itself."""
+        """Called after steps in lanes, or before each state takes steps alone."""
 
     def run(
         self,
-        own: Callable[..., None],
+        step_states: StepFunction,
         parts: NDArray[np.int64],
         parts_kind: int,
         runs: NDArray[np.int64],
@@ -142,8 +144,8 @@ class Together:
         done: NDArray[np.int64],
         end: int,
     ) -> None:
-        """Take steps done[0] to `end`, as a `Runner` of the simulations, which is `own`, does."""
-        take = group_runner(self.solver, self.kind, parts_kind, run_kind)
+        """Take steps done[0] to `end`: in lanes, or by `step_states` where these part."""
+        take = group_step_function(self.solver, self.kind, parts_kind, run_kind)
         rows = parts[None], runs[None], done[None]
         while done[0] < end:
             begin = int(done[0])
@@ -151,19 +153,19 @@ class Together:
             self.moves()
             take(self.entrance.addresses, *rows, end)
             self.moved(True)
-            if self.parted(own, parts, runs, begin, done, end):
+            if self.parted(step_states, parts, runs, begin, done, end):
                 return
 
     def parted(
         self,
-        own: Callable[..., None],
+        step_states: StepFunction,
         parts: NDArray[np.int64],
         runs: NDArray[np.int64],
         begin: int,
         done: NDArray[np.int64],
         end: int,
     ) -> bool:
-        """Go on by itself where lanes that began at a step have stopped; whether all is done."""
+        """Take steps alone if lanes that began at step `begin` stopped; whether all are done."""
         reached = int(done[0])
         if reached > begin:
             self.rest = FIRST_REST
@@ -172,49 +174,51 @@ class Together:
         self.moved(False)
         until = min(reached + self.rest, end)
         self.rest = min(2 * self.rest, LONGEST_REST)
-        own(parts, runs, done, until)
+        step_states(parts, runs, done, until)
         if np.any(done < until):
             left = np.flatnonzero(done == until)
             some = done[left]
-            own(parts[left], runs[left], some, end)
+            step_states(parts[left], runs[left], some, end)
             done[left] = some
             return True
         return False
 
 
-def group_runner(solve: Apart, kind: int, parts_kind: int, run_kind: int) -> GroupRunner:
-    """The function ``f(groups, parts, runs, done, end)`` for handles of these kinds, compiled.
+def group_step_function(
+    solve: Apart, kind: int, parts_kind: int, run_kind: int
+) -> GroupStepFunction:
+    """The function ``f(groups, parts, runs, done, end)``, compiled for handles of these kinds.
 
-    For groups (g,) of states, whose `parts`, `runs` and `done` are (g, states), it takes steps
-    done[i, 0] to `end` and leaves in done[i], for all lanes, the step that the states of the group
-    part at, or `end`. It does not hold the interpreter's lock.
+    `groups` (g,) are addresses of `LaneParts`; `parts`, `runs` and `done` are (g, states).
+    The function takes steps done[i, 0] to `end` of group i. All of done[i] is then the step at
+    which its states part, or `end`. The interpreter's lock is not held.
     """
     kinds = kind, parts_kind, run_kind
-    if kinds not in _RUNNERS:
+    if kinds not in _STEP_FUNCTIONS:
         others = ADDRESSES, ROWS, ROWS, ROWS, types.int64
-        _RUNNERS[kinds] = solve.given_to(_make_runner(*kinds), others)
-    return _RUNNERS[kinds]
+        _STEP_FUNCTIONS[kinds] = solve.bound_to(_make_step_function(*kinds), others)
+    return _STEP_FUNCTIONS[kinds]
 
 
-def _make_runner(kind: int, parts_kind: int, run_kind: int) -> Any:
+def _make_step_function(kind: int, parts_kind: int, run_kind: int) -> Any:
     @entry
     @named(kind, parts_kind, run_kind)
-    def run_together(solver, groups, parts, runs, done, end):  # type: ignore[no-untyped-def]
+    def step_groups(solver, groups, parts, runs, done, end):  # type: ignore[no-untyped-def]
         for i in range(groups.shape[0]):
             group, solves = load(groups[i], kind), (solver, groups[i])
             run_group(group, solves, parts[i], parts_kind, runs[i], run_kind, done[i], end)
 
-    return run_together
+    return step_groups
 
 
-class Left(NamedTuple):
-    """Where words of lanes are to be left, of some states one after the other."""
+class Leaving(NamedTuple):
+    """Words to be copied from lanes to states."""
 
     fields: NDArray[np.void]  # (states, n) FIELD
 
 
 def leave(left: Handle) -> None:
-    """Put back what the lanes of some states (`Left`) have."""
+    """Copy words from lanes to states (`Leaving`)."""
     if left.kind not in _LEAVERS:
         _LEAVERS[left.kind] = _make_leaver(left.kind)
         _LEAVERS[left.kind].compile((types.int64,))
@@ -222,14 +226,14 @@ def leave(left: Handle) -> None:
 
 
 class Entering(NamedTuple):
-    """What some states bring into their lanes."""
+    """Words to be copied from states to their lanes."""
 
     fields: NDArray[np.void]  # (states, n) FIELD
-    lanes: NDArray[np.int64]  # (states,) of each
+    lanes: NDArray[np.int64]  # (states,) lane of each state
 
 
 def enter(entering: Handle) -> None:
-    """Put what some states (`Entering`) have into their lanes."""
+    """Copy words from states to their lanes (`Entering`)."""
     if entering.kind not in _ENTERERS:
         _ENTERERS[entering.kind] = _make_enterer(entering.kind)
         _ENTERERS[entering.kind].compile((types.int64,))
@@ -271,14 +275,14 @@ def make_parts(
     layouts: Sequence[tuple[Layout, ...]],
     kind: Lanes,
 ) -> LaneParts:
-    """LaneParts of lanes of a kind, each of which has a state and a `lay_out` of its own."""
+    """LaneParts for lanes of a kind; lane k has state k and layouts k (`lay_out`)."""
     wide.memory.system.valid[:] = 0
-    carried, forces, servos, told = (
+    carried, forces, servos, outputs = (
         fields_of([some(one) for one in states], some(wide), chosen, kind)
-        for some, chosen in zip(BROUGHT, zip(*layouts, strict=True), strict=True)
+        for some, chosen in zip(COPIED, zip(*layouts, strict=True), strict=True)
     )
     model = model._replace(calls=np.zeros_like(model.calls))
-    # What is not solved by then, each state solves by itself.
+    # Later attempts at a step are left to each state alone.
     options = options._replace(last_attempt=min(options.last_attempt, COLD))
     info = widen([np.zeros(1, dtype=INFO)] * kind.width, kind)
-    return LaneParts(model, *wide, work, options, info, carried, forces, servos, told)
+    return LaneParts(model, *wide, work, options, info, carried, forces, servos, outputs)

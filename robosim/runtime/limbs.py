@@ -1,10 +1,10 @@
-"""Four limbs of one robot that take their steps side by side, in the lanes of vector registers.
+"""Four similar limbs of one robot, in the lanes of vector registers.
 
-Each lane is a robot of its own: what the limbs hang on, and one of them. What they hang on is the
-same in every lane, to the last bit, as what the limbs do to it is summed up over the lanes wherever
-it is passed on (`robosim.kernels.lanes.over_limbs`). The equations are those of the whole robot;
-sums are taken in another order, and a contact is in them where any of the four that correspond to
-each other is near the ground.
+Each lane has the trunk, which is all bodies that the limbs hang on, and one limb. The trunk is the
+same in every lane, to the last bit: wrenches and momenta that limbs pass on to the trunk are summed
+over the lanes (`robosim.kernels.compiler.lanes.over_limbs`). The equations are those of the whole
+robot, with sums in another order. A contact is in the equations if any of the four contacts that
+correspond to each other is near the ground.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from robosim.runtime.handles import Parts
 from robosim.runtime.lanes import Together, are_alike, make_parts, suits_lanes
 from robosim.runtime.wide import Moved, Rows, lay_out, moved_of, widen
 
-# Of the bodies of a lane those that all of them have: with more, too much is done four times.
+# Largest part of a lane's bodies that may be trunk: with more, too much is computed four times.
 LARGEST_PART = 0.5
-# Above the ground, where the contacts of a limb are that only others have [m]: out of reach, but
-# not so far that the rounding of its gap over the timestep would show in the residual.
+# Gap [m] of contacts that a limb lacks and other limbs have: out of reach, but not so large that
+# the rounding of the gap over the timestep would show in the residual.
 FAR = 100.0
 
 
@@ -43,7 +43,7 @@ class Lane(NamedTuple):
 
     robot: Mechanism
     model: Model
-    rows: Rows  # of the whole robot's arrays
+    rows: Rows  # of this lane in the whole robot's arrays
 
 
 class Limbs(Together):
@@ -52,9 +52,9 @@ class Limbs(Together):
     Parameters
     ----------
     whole : Parts
-        Of the simulation.
+        Parts of the simulation.
     lanes : sequence of Lane
-        As `find_lanes` gives them.
+        The result of `find_lanes`.
     """
 
     def __init__(self, whole: Parts, lanes: Sequence[Lane]) -> None:
@@ -62,10 +62,10 @@ class Limbs(Together):
         first = lanes[0]
         hub, shared = _hub(lanes)
         model = widen([lane.model for lane in lanes], limbs)
-        own = Moved(
+        moved = Moved(
             make_state(first.robot, first.model), make_memory(first.model), make_loads(first.model)
         )
-        wide = Moved(*(widen([part], limbs) for part in own))
+        wide = Moved(*(widen([part], limbs) for part in moved))
         work = widen([make_workspace(first.robot, first.model)], limbs)
         bodies, joints, contacts = model.bodies, model.joints, model.contacts
         bodies["share"][:shared] = 1.0 / LIMBS
@@ -84,20 +84,20 @@ class Limbs(Together):
 
 
 def _hub(lanes: Sequence[Lane]) -> tuple[int, int]:
-    """The body that limbs hang on, among those of a lane, and how many of these all have."""
+    """Index in a lane of the body that the limbs hang on, and number of bodies of the trunk."""
     one, other = (lane.rows.bodies for lane in lanes[:2])
     shared = int(np.count_nonzero(one == other))
     return int(lanes[0].model.joints["parent"][shared]), shared
 
 
 def find_lanes(robot: Mechanism, whole: Parts) -> list[Lane] | None:
-    """A robot of what its limbs hang on and one of them, for each; None if it has no such limbs."""
+    """A robot of the trunk and one limb, for each limb; None without four similar limbs."""
     if not suits_lanes([whole]) or np.any(whole.model.contacts["companions"]):
         return None
-    found = find_limbs(whole.model)
-    if found is None:
+    hub_and_limbs = find_limbs(whole.model)
+    if hub_and_limbs is None:
         return None
-    shared, each = found
+    shared, each = hub_and_limbs
     bodies = whole.model.bodies
     counts = [bodies["contact_end"][limb] - bodies["contact_begin"][limb] for limb in each]
     most = [0] * len(shared) + np.max(counts, axis=0).tolist()
@@ -116,9 +116,9 @@ def find_lanes(robot: Mechanism, whole: Parts) -> list[Lane] | None:
 
 
 def find_limbs(model: Model) -> tuple[list[int], list[list[int]]] | None:
-    """(bodies that four limbs hang on, bodies of each of these), or None.
+    """(bodies of the trunk, bodies of each of four limbs), or None.
 
-    Limbs are four branches of a tree alike, all on one body, and there are no others like them.
+    The limbs are similar branches of a tree at one body, which has exactly four of them.
     """
     nb = len(model.bodies)
     parents = model.joints["parent"][:nb]
@@ -151,31 +151,31 @@ def find_limbs(model: Model) -> tuple[list[int], list[list[int]]] | None:
 
 
 def with_bodies(robot: Mechanism, chosen: Sequence[int], least: Sequence[int]) -> Mechanism:
-    """Some bodies of a tree, with all bodies that these hang on, and what acts on them.
+    """A mechanism of the `chosen` bodies, which include all bodies that these hang on.
 
-    Each has at least so many contacts, some of which it does not have in the robot.
+    A body with fewer than its `least` number of contacts gets further ones.
     """
     bodies = [replace(robot.bodies[b], collisions=()) for b in chosen]
     contacts: list[ContactPoint] = []
     for body, count in zip(bodies, least, strict=True):
-        own = [contact for contact in robot.contacts if contact.body == body.name]
-        contacts += own
-        for k in range(len(own), count):
+        of_body = [contact for contact in robot.contacts if contact.body == body.name]
+        contacts += of_body
+        for k in range(len(of_body), count):
             contacts.append(ContactPoint(f"absent {k} of {body.name}", body.name, (0.0, 0.0, 0.0)))
     joints = tuple(robot.joints[b] for b in chosen)
     return Mechanism(robot.name, tuple(bodies), joints, tuple(contacts))
 
 
 def _rows(model: Model, bodies: Sequence[int], least: Sequence[int]) -> Rows:
-    """Rows of a model's arrays that belong to some bodies, in the order that these have there.
+    """Rows of a model's arrays that belong to some bodies, in the order of these bodies.
 
-    Those of contacts are -1 for what is missing of the `least` number of each.
+    Rows of contacts are -1 for contacts that a body lacks of its `least` number.
     """
     contacts: list[NDArray[np.int64]] = []
     of_joint = model.contacts["kind"] >= LIMIT
     for b, count in zip(bodies, least, strict=True):
-        own = np.flatnonzero(~of_joint & (model.contacts["body"] == b))
-        contacts.append(np.pad(own, (0, max(0, count - len(own))), constant_values=-1))
+        of_body = np.flatnonzero(~of_joint & (model.contacts["body"] == b))
+        contacts.append(np.pad(of_body, (0, max(0, count - len(of_body))), constant_values=-1))
     contacts += [np.flatnonzero(of_joint & (model.contacts["joint"] == b)) for b in bodies]
     q: list[int] = []
     v: list[int] = []

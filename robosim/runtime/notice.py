@@ -1,4 +1,4 @@
-"""Tells the user, on stderr, why a first step takes so long; and how long it was."""
+"""Notifies the user on stderr that kernels are compiled, and measures how long this takes."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ FOREIGN = (
     "compiling kernels (first run, about a minute), as those that came along are for other "
     "processors or another numba"
 )
-PAUSE = 2.0  # [s] without compiling, after which it is told again
+PAUSE = 2.0  # [s] without compiling, after which the notice is repeated
 
 
 class CompileNotice:
-    """Says on stderr that kernels are being compiled, if they are; again when more are, later on.
+    """Prints on stderr that kernels are being compiled, and again when more follow later.
 
     Attributes
     ----------
     seconds : float
-        What has been spent on it so far in this process [s].
+        Time spent on compiling so far in this process [s].
     kernels : int
-        How many have been compiled so far in this process, or are being compiled.
+        Number of kernels whose compiling has begun in this process.
     """
 
     installed = False
     said = False
     seconds = 0.0
     kernels = 0
-    depth = 0  # of what is compiled, as a kernel is while its caller is
+    depth = 0  # of nested compiling: a kernel is compiled while its caller is
     began = 0.0
     ended = 0.0
 
     @classmethod
     def begin_in(cls, module: str) -> None:
-        """Begin with a function of a module, and say so if it is one of robosim's."""
+        """Note that a function of a module begins to be compiled; print a notice for robosim's."""
         cls.begin()
         if not module.startswith("robosim."):
             return
@@ -54,7 +54,7 @@ class CompileNotice:
 
     @classmethod
     def _why(cls) -> str:
-        """What is told before the first kernel is compiled."""
+        """The notice before the first kernel is compiled."""
         if cache.FOLDER is None:
             return IN_EACH
         return FOREIGN if cache.AHEAD is None and cache.READY.is_dir() else FIRST
@@ -74,7 +74,7 @@ class CompileNotice:
 
     @classmethod
     def spent(cls) -> float:
-        """Seconds spent so far, with those of what is being compiled now."""
+        """Seconds spent so far, including what is being compiled now."""
         return cls.seconds + (time.perf_counter() - cls.began if cls.depth else 0.0)
 
     @classmethod

@@ -1,7 +1,7 @@
 """The memory of lanes: records whose floats have the lanes as their last axis.
 
-Named tuples of arrays are made wide and narrow again here, and `FIELD` tells compiled code which
-words of a state go where in its lane.
+`widen` and `narrow` copy named tuples of arrays to this memory and back. `FIELD` relates words of a
+state to words of its lane, for compiled code.
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ from robosim.compiled.state import State
 from robosim.kernels.compiler.lanes import Lanes, laned
 from robosim.runtime.handles import Parts
 
-FIELD = np.dtype(  # words that follow each other in a state, and in a lane
+FIELD = np.dtype(  # consecutive words of a state, and the same words in its lane
     [
-        ("state", "i8"),  # address of the first one in the state's own memory
-        ("lanes", "i8"),  # and in that of the lane
+        ("state", "i8"),  # address of the first word in the state's memory
+        ("lanes", "i8"),  # address of the first word in the memory of lanes
         ("count", "i8"),
-        ("stride", "i8"),  # bytes from one to the next in the lane
-        ("shared", "i8"),  # 1 for whole numbers, of which there is one for all lanes
+        ("stride", "i8"),  # bytes from one word to the next in the memory of lanes
+        ("shared", "i8"),  # 1 for whole numbers, which all lanes share
     ]
 )
 _LANED: dict[Any, tuple[np.dtype[Any], Any]] = {}  # record, lanes -> numpy dtype, numba type
 
 
 class Layout(NamedTuple):
-    """Where words of a state are among some arrays, and in those of a lane."""
+    """Positions of words in the arrays of a state, and in those of the lanes."""
 
-    which: NDArray[np.int64]  # (n,) array
-    state: NDArray[np.int64]  # (n,) bytes from where that begins
-    lanes: NDArray[np.int64]  # (n,) and in that of the lanes
-    words: NDArray[np.int64]  # (n,) how many follow each other
-    shared: NDArray[np.int64]  # (n,)
+    which: NDArray[np.int64]  # (n,) index of the array
+    state: NDArray[np.int64]  # (n,) offset in the state's array [bytes]
+    lanes: NDArray[np.int64]  # (n,) offset in the lanes' array [bytes]
+    words: NDArray[np.int64]  # (n,) number of consecutive words
+    shared: NDArray[np.int64]  # (n,) as in FIELD
 
 
 def widen(values: Sequence[Any], kind: Lanes) -> Any:
-    """Memory of lanes with what each of them has in nested named tuples, or one for all."""
+    """Nested named tuples, one for each lane or one for all, copied to the memory of lanes."""
     first = values[0]
     if isinstance(first, tuple):
         return type(first)(*(widen(parts, kind) for parts in zip(*values, strict=True)))
@@ -65,19 +65,19 @@ def widen(values: Sequence[Any], kind: Lanes) -> Any:
 
 
 def in_lanes(dtype: np.dtype[Any], kind: Lanes) -> tuple[np.dtype[Any], Any]:
-    """`laned`, of which every record is asked for only once: its types are known by identity."""
+    """The result of `laned`, made once for each record, as numba compares types by identity."""
     if (dtype, kind) not in _LANED:
         _LANED[dtype, kind] = laned(dtype, kind)
     return _LANED[dtype, kind]
 
 
 def vector_of(kind: Lanes) -> np.dtype[Any]:
-    """A float of lanes in memory."""
+    """The numpy type of a float of lanes."""
     return np.dtype([("value", "f8", (kind.width,))])
 
 
 def laned_type(value: Any, kind: Lanes) -> Any:
-    """numba's type of what `widen` has made, or of what is the same for all lanes."""
+    """numba's type of a result of `widen`, or of a value that all lanes share."""
     if isinstance(value, tuple):
         return types.NamedTuple([laned_type(part, kind) for part in value], type(value))
     if not isinstance(value, np.ndarray):
@@ -90,7 +90,7 @@ def laned_type(value: Any, kind: Lanes) -> Any:
 
 
 def narrow(wide: Any, values: Any, k: int) -> None:
-    """Copy what state k has of the memory of its group into its own."""
+    """Copy the values of lane k from the memory of lanes to those of a single state."""
     for source, target in zip(wide, values, strict=True):
         if isinstance(target, tuple):
             narrow(source, target, k)
@@ -116,7 +116,7 @@ def put_in_lane(values: Any, wide: Any, k: int) -> None:
 
 
 class Moved(NamedTuple):
-    """What a step moves, of one state or of lanes."""
+    """The data that steps change, of one state or of lanes."""
 
     state: State
     memory: Memory
@@ -124,17 +124,17 @@ class Moved(NamedTuple):
 
 
 def moved_of(parts: Parts) -> Moved:
-    """What steps of a simulation move."""
+    """The data of a simulation that its steps change."""
     return Moved(parts.state, parts.memory, parts.loads)
 
 
 def _carried(one: Moved) -> tuple[NDArray[Any], ...]:
-    """What a state brings along: wrenches on it, its State, and what it is guessed from."""
+    """Arrays that a state takes along into its lane: external wrenches, State and Guesses."""
     return one.loads.external, *one.state, *one.memory.guesses
 
 
-# Of LaneParts: what a state brings along, what drives it, its servos, and what it tells.
-BROUGHT: tuple[Callable[[Moved], tuple[NDArray[Any], ...]], ...] = (
+# Arrays of the fields `carried`, `forces`, `servos` and `told` of LaneParts.
+COPIED: tuple[Callable[[Moved], tuple[NDArray[Any], ...]], ...] = (
     _carried,
     lambda one: (one.loads.tau,),
     lambda one: (one.loads.servos,),
@@ -143,30 +143,30 @@ BROUGHT: tuple[Callable[[Moved], tuple[NDArray[Any], ...]], ...] = (
 
 
 class Rows(NamedTuple):
-    """Which rows of a state's arrays are those of a lane; -1 where the state has none."""
+    """Rows of a state's arrays that belong to a lane; -1 where the state has none."""
 
     bodies: NDArray[np.int64]
     contacts: NDArray[np.int64]
     q: NDArray[np.int64]
     v: NDArray[np.int64]
-    told_q: NDArray[np.int64]  # those that the lane tells, -1 for what another one does
-    told_v: NDArray[np.int64]
+    out_q: NDArray[np.int64]  # those that the lane copies out, -1 where another lane does
+    out_v: NDArray[np.int64]
 
     def beside(self, first: Rows) -> Rows:
-        """The same beside another lane, which tells what both of them have."""
-        told_q, told_v = (
-            np.where(own == other, -1, own) for own, other in ((self.q, first.q), (self.v, first.v))
+        """The same rows, but for copying out those that the first lane copies out."""
+        out_q, out_v = (
+            np.where(row == other, -1, row) for row, other in ((self.q, first.q), (self.v, first.v))
         )
-        return self._replace(told_q=told_q, told_v=told_v)
+        return self._replace(out_q=out_q, out_v=out_v)
 
-    def brought(self) -> tuple[tuple[NDArray[np.int64] | None, ...], ...]:
-        """Those of the arrays of `BROUGHT`."""
+    def copied(self) -> tuple[tuple[NDArray[np.int64] | None, ...], ...]:
+        """Rows of each array of `COPIED`; None for all rows."""
         bodies, none = self.bodies, np.zeros(0, dtype=np.int64)
-        own = {"bodies": bodies, "joints": bodies, "couplings": none, "q": self.q, "v": self.v}
-        own |= dict.fromkeys(("contacts", "active", "ids"), self.contacts) | {"features": none}
-        # What is the same for all rows, such as trends, has no choice of them.
-        state, guesses = (map(own.get, names) for names in (State._fields, Guesses._fields))
-        return (bodies, *state, *guesses), (self.v,), (self.v,), (self.told_q, self.told_v)
+        chosen = {"bodies": bodies, "joints": bodies, "couplings": none, "q": self.q, "v": self.v}
+        chosen |= dict.fromkeys(("contacts", "active", "ids"), self.contacts) | {"features": none}
+        # Arrays without a row for each element, such as trends, are copied as a whole.
+        state, guesses = (map(chosen.get, names) for names in (State._fields, Guesses._fields))
+        return (bodies, *state, *guesses), (self.v,), (self.v,), (self.out_q, self.out_v)
 
 
 def lay_out(
@@ -176,26 +176,26 @@ def lay_out(
     kind: Lanes,
     rows: Rows | None = None,
 ) -> tuple[Layout, ...]:
-    """Layouts of what `BROUGHT` tells."""
+    """Layouts of the arrays of `COPIED`."""
     friction = len(model.facets) or 2
-    found = []
-    for n, some in enumerate(BROUGHT):
+    layouts = []
+    for n, some in enumerate(COPIED):
         arrays, in_lanes_too = some(one), some(wide)
-        chosen = [None] * len(arrays) if rows is None else rows.brought()[n]
+        chosen = [None] * len(arrays) if rows is None else rows.copied()[n]
         every = (
             (which, *words)
             for which, parts in enumerate(zip(arrays, in_lanes_too, chosen, strict=True))
             for words in _words(*parts, friction)
         )
         merged = np.array(_merged(every, kind.width), dtype=np.int64)
-        found.append(Layout(*merged.reshape(-1, 5).T))
-    return tuple(found)
+        layouts.append(Layout(*merged.reshape(-1, 5).T))
+    return tuple(layouts)
 
 
 def words_between(
     values: Sequence[NDArray[Any]], wide: Sequence[NDArray[Any]], friction: int, kind: Lanes
 ) -> NDArray[np.void]:
-    """(n,) FIELD of all words of some arrays, to go to the first of the lanes."""
+    """(n,) FIELD that relates all words of some arrays to the first lane."""
     every = (
         (which, *words)
         for which, parts in enumerate(zip(values, wide, strict=True))
@@ -225,7 +225,7 @@ def _words(
 
 
 def _merged(every: Iterator[tuple[int, ...]], width: int) -> list[list[int]]:
-    """Words that follow each other in a state and in its lane as one."""
+    """Merge entries whose words follow each other both in the state and in its lane."""
     out: list[list[int]] = []
     for which, at, to, count, shared in every:
         if out and shared == 0:
@@ -254,8 +254,8 @@ def fields_of(
     begins = np.array([array.ctypes.data for array in wide])
     for k, (arrays, layout) in enumerate(zip(states, layouts, strict=True)):
         mine, whole = fields[k, : len(layout.which)], layout.shared != 0
-        own = np.array([array.ctypes.data for array in arrays])
-        mine["state"] = own[layout.which] + layout.state
+        addresses = np.array([array.ctypes.data for array in arrays])
+        mine["state"] = addresses[layout.which] + layout.state
         mine["lanes"] = begins[layout.which] + layout.lanes + np.where(whole, 0, WORD * k)
         mine["count"], mine["shared"] = layout.words, layout.shared
         mine["stride"] = np.where(whole, WORD, WORD * kind.width)
@@ -265,9 +265,9 @@ def fields_of(
 def fields_at(
     wide: NDArray[Any], name: str, to: NDArray[np.int64], words: int, kind: Lanes
 ) -> NDArray[np.void]:
-    """(lanes, rows) FIELD of so many words from a field of the first records on.
+    """(lanes, rows) FIELD of `words` words of the first records, from field `name` on.
 
-    `to` (lanes, rows) are the addresses at which they are left.
+    `to` (lanes, rows) are the addresses that these words are copied to.
     """
     dtype, at = _places(wide.dtype)[name] if wide.dtype.names else (wide.dtype, 0)
     shared = dtype.base != np.float64

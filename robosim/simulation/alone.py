@@ -15,7 +15,7 @@ BUSY = (
 
 
 class Alone:
-    """An engine that one thread at a time uses; see `robosim.simulation.running.Stepped`."""
+    """An engine that one thread at a time uses; see `robosim.simulation.driver.Stepped`."""
 
     counters: Counters
     is_busy: Callable[[], bool]

@@ -14,11 +14,11 @@ from robosim.errors import StateError
 from robosim.formulation import Contact
 from robosim.kinematics.given import check_time, checked, checked_pose
 from robosim.kinematics.motions import Motions
+from robosim.simulation.base import SimulationBase
+from robosim.simulation.driver import Driver
 from robosim.simulation.frames import Frames
 from robosim.simulation.loads import Held, wrench_about
 from robosim.simulation.readings import contact_positions
-from robosim.simulation.running import Running
-from robosim.simulation.runs import Runs
 from robosim.simulation.views import BodyState
 from robosim.validation import Array, read_only
 
@@ -34,7 +34,7 @@ class Bodies(NamedTuple):
     v: Array
 
 
-class Contactless(Frames, Runs):
+class Contactless(Frames, SimulationBase):
     """A formulation whose state is joint coordinates and velocities, without contacts.
 
     Attributes
@@ -52,13 +52,13 @@ class Contactless(Frames, Runs):
     def _own(self, engine: Any, held: Held) -> None:
         """Make the objects that belong to this simulation alone."""
         self.engine, self.held = engine, held
-        self._running = Running(engine, held, Motions(self.robot, engine.timestep))
+        self._driver = Driver(engine, held, Motions(self.robot, engine.timestep))
 
     def _checked_start(
         self, q: ArrayLike | None, v: ArrayLike | None, time: float, hold: Sequence[str]
     ) -> tuple[Array, Array]:
         """Checked coordinates and velocities of a start; see `set_state`."""
-        self._running.refuse_if_busy()
+        self._driver.refuse_if_busy()
         robot = self.robot
         at_home = q is None
         q = checked_pose(robot, "q", np.asarray(robot.home) if q is None else q)
@@ -89,7 +89,7 @@ class Contactless(Frames, Runs):
         StateError
             If `other` has another robot or other options.
         """
-        self._running.refuse_if_busy()
+        self._driver.refuse_if_busy()
         if not self.is_like(other):
             raise StateError(
                 f"a simulation can go to the state of a {type(self).__name__} of the same robot "

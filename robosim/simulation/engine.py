@@ -20,7 +20,7 @@ from robosim.compiled.workspace import make_workspace
 from robosim.description.mechanism import Mechanism
 from robosim.errors import StateError
 from robosim.kernels.status import COLD, LAST, NEEDS_BLOCKS
-from robosim.runtime.handles import Handle, Parts, Runner, begin_compiling, runner
+from robosim.runtime.handles import Handle, Parts, StepFunction, begin_compiling, step_function
 from robosim.runtime.limbs import Limbs, find_lanes
 from robosim.simulation.alone import BUSY, Alone
 from robosim.simulation.checkpoint import DUE, FIRST_STAY, Counters, assign_parts, copied_parts
@@ -57,10 +57,10 @@ class Engine(Alone):
         The data that kernels work on; other ones after a switch of the solver.
     handle : Handle
         Handle of `parts`.
-    run_states : Runner or None
+    step_states : StepFunction or None
         Compiled function that takes steps; None before the first step.
     single : Handle
-        A run of one step.
+        Buffers of a run of one step.
     counters : Counters
     solver : str
         The present solver.
@@ -189,7 +189,7 @@ class Engine(Alone):
         """Let kernels work on these parts."""
         self.parts = parts
         self.handle = Handle(parts)
-        self.run_states: Runner | None = None  # made in the first step
+        self.step_states: StepFunction | None = None  # made in the first step
         begin_compiling(self.handle)
 
     def start_anew(self, time: float) -> None:
@@ -226,12 +226,12 @@ class Engine(Alone):
             done[0] = reached = begin
             while True:
                 last = self.until(reached, end) if counters.away else end
-                if self.run_states is None:
-                    self.run_states = runner(self.handle, run)
+                if self.step_states is None:
+                    self.step_states = step_function(self.handle, run)
                 try:
                     if self.lanes and last - reached > FEWEST_IN_LANES and not counters.away:
-                        self._advance_limbs(self.run_states, run, last - 1)
-                    self.run_states(self.handle.addresses, run.addresses, done, last)
+                        self._advance_limbs(self.step_states, run, last - 1)
+                    self.step_states(self.handle.addresses, run.addresses, done, last)
                 finally:
                     # An interrupt is raised when compiled code returns, with the steps done.
                     before, reached = reached, int(done[0])
@@ -249,12 +249,12 @@ class Engine(Alone):
     def advance_once(self, run: Handle) -> None:
         """Take the only step of a run as `advance` does, with less overhead if possible."""
         done = self._done
-        if self.run_states is not None and not self.counters.away and not self._is_fourth:
+        if self.step_states is not None and not self.counters.away and not self._is_fourth:
             if not self._stepping.acquire(False):
                 raise StateError(BUSY)
             done[0] = 0
             try:
-                self.run_states(self.handle.addresses, run.addresses, done, 1)
+                self.step_states(self.handle.addresses, run.addresses, done, 1)
                 if not done[0]:
                     self._retry(run.values.infos[0])
             finally:
@@ -280,8 +280,8 @@ class Engine(Alone):
             smooth = infos["order"][row + 1 - taken : row + 1] == 4
             counters.fourth_order_steps += int(np.count_nonzero(smooth))
 
-    def _advance_limbs(self, own: Runner, run: Handle, end: int) -> None:
-        """Take steps to `end` of a run with all limbs in lanes; where these part, as `own` does.
+    def _advance_limbs(self, step_states: StepFunction, run: Handle, end: int) -> None:
+        """Take steps to `end` of a run in lanes of limbs, or by `step_states` where these part.
 
         The following step is taken without lanes, which leaves valid data in all scratch memory.
         """
@@ -290,7 +290,7 @@ class Engine(Alone):
             self.limbs = Limbs(self.parts, self.lanes)
         parts, kind, begin = self.handle.addresses, self.handle.kind, int(self._done[0])
         try:
-            self.limbs.run(own, parts, kind, run.addresses, run.kind, self._done, end)
+            self.limbs.run(step_states, parts, kind, run.addresses, run.kind, self._done, end)
         finally:
             # Indices of bodies in a lane are not those of the robot.
             run.values.infos["turner"][begin : self._done[0]] = -1.0

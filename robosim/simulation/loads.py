@@ -93,7 +93,7 @@ class Held:
             self._fully_held = True
 
     def act(self, controls: ArrayLike) -> None:
-        """Set controls (number of actuators,) of implicit actuators; see `Runs.set_controls`."""
+        """Set controls (number of actuators,); see `SimulationBase.set_controls`."""
         actuators = self.robot.actuators
         values = finite(controls, (len(actuators),))
         if values is None:

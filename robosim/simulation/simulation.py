@@ -19,6 +19,8 @@ from robosim.formulation import StepInfo
 from robosim.kinematics.motions import Motions
 from robosim.runtime.notice import CompileNotice
 from robosim.simulation import saved
+from robosim.simulation.base import CHUNK_STEPS, SimulationBase
+from robosim.simulation.driver import Driver
 from robosim.simulation.engine import FEWEST_IN_LANES, Engine
 from robosim.simulation.frames import Frames
 from robosim.simulation.knot import Knot
@@ -26,8 +28,6 @@ from robosim.simulation.loads import Held, wrench_about
 from robosim.simulation.massless import simulated
 from robosim.simulation.options import check_velocity_limits, checked
 from robosim.simulation.placing import place
-from robosim.simulation.running import Running
-from robosim.simulation.runs import CHUNK_STEPS, Runs
 from robosim.simulation.start import Start
 from robosim.simulation.views import BodyState
 from robosim.validation import Array
@@ -35,7 +35,7 @@ from robosim.validation import Array
 __all__ = ["CHUNK_STEPS", "FEWEST_IN_LANES", "BodyState", "Simulation", "StepInfo"]
 
 
-class Simulation(Knot, Frames, Runs):
+class Simulation(Knot, Frames, SimulationBase):
     """Steps a mechanism with the variational integrator.
 
     Parameters
@@ -168,7 +168,7 @@ class Simulation(Knot, Frames, Runs):
         """Make the objects that belong to this simulation alone."""
         self.engine, self.held = engine, held
         self._motions = Motions(self.robot, self.timestep)
-        self._running = Running(engine, held, self._motions)
+        self._driver = Driver(engine, held, self._motions)
         self.start = Start(engine, held, self._motions)
         self.state = BodyState(engine.parts.state)
 
@@ -238,7 +238,7 @@ class Simulation(Knot, Frames, Runs):
         StateError
             If `other` has another robot or other options.
         """
-        self._running.refuse_if_busy()
+        self._driver.refuse_if_busy()
         self.check_alike(other)
         if other is self:
             return
@@ -261,7 +261,7 @@ class Simulation(Knot, Frames, Runs):
         StateError
             For another suffix, or if the file cannot be written.
         """
-        self._running.refuse_if_busy()
+        self._driver.refuse_if_busy()
         saved.save(self.engine, self.options, self.torques, path)
 
     def load(self, path: str | Path) -> None:
@@ -282,7 +282,7 @@ class Simulation(Knot, Frames, Runs):
             If the checkpoint has another robot, option or version, is damaged, or cannot be read.
             The simulation is then unchanged.
         """
-        self._running.refuse_if_busy()
+        self._driver.refuse_if_busy()
         saved.load(self.engine, self.options, self.copy().engine, path)
         self.held.control_by(None)
         self.held.release_servos()
@@ -364,7 +364,7 @@ class Simulation(Knot, Frames, Runs):
             For a wrong shape, a value that is not finite, or a quaternion that is not unit. For
             loops that cannot be closed from there, or not within the limits, which are named.
         """
-        self._running.refuse_if_busy()
+        self._driver.refuse_if_busy()
         self.start.at_coordinates(q, v, time, hold, signs)
 
     def set_body_state(
@@ -392,7 +392,7 @@ class Simulation(Knot, Frames, Runs):
         StateError
             For a wrong shape, a value that is not finite, or joints that cannot be satisfied.
         """
-        self._running.refuse_if_busy()
+        self._driver.refuse_if_busy()
         self.start.at_bodies(x, q, v, omega, time)
 
     def motions_ahead(self, n: int) -> Array:

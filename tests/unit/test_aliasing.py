@@ -14,7 +14,7 @@ from robosim.kernels.compiler.addresses import TYPES, kind_of, load
 from robosim.kernels.compiler.aliasing import names_of_field, names_of_items
 from robosim.kernels.compiler.dense import Placed, dense
 from robosim.kernels.compiler.jit import entry, kernel
-from robosim.runtime.handles import Handle, Parts, make_run
+from robosim.runtime.handles import Handle, Parts, make_run_buffers
 
 RECORDS = {
     f"{module.name}.{name}": value
@@ -89,7 +89,7 @@ def test_what_may_be_one_field_or_another_is_read_anew(first):
 
 
 def test_named_tuples_are_handed_over_by_their_address():
-    values = make_run(3, (2, 2, 2), np.zeros(2, dtype=ITEM), np.ones((1, 2)), start=0.25)
+    values = make_run_buffers(3, (2, 2, 2), np.zeros(2, dtype=ITEM), np.ones((1, 2)), start=0.25)
     handle = Handle(values)
     kind = dense(TYPES[handle.kind])
     assert isinstance(kind, Placed)

@@ -204,10 +204,10 @@ def test_warming_up_is_enough():
             sim.run(0.002, lambda sim: np.zeros(robot.nv)[::1])
             sim.constraint_violation()
             sim.run(0.002, "zero")
-        runners = [one.func for one in handles._RUNNERS.values()]
-        print(len(runners), *(len(one.signatures) for one in (*runners, handles.store)))
+        functions = [one.func for one in handles._STEP_FUNCTIONS.values()]
+        print(len(functions), *(len(one.signatures) for one in (*functions, handles.store)))
     """
-    # One runner of one signature; `store` has one for each of the two handles of a call.
+    # One step function of one signature; `store` has one for each of the two handles of a call.
     assert run(textwrap.dedent(code)).stdout.split() == ["1", "1", "2"]
 
 

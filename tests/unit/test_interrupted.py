@@ -15,8 +15,8 @@ import robosim
 from robosim import BatchSimulation, Simulation
 from robosim.errors import StateError
 from robosim.models.builders import chain
-from robosim.runtime.handles import runner
-from robosim.runtime.lanes import group_runner
+from robosim.runtime.handles import step_function
+from robosim.runtime.lanes import group_step_function
 
 
 class Interrupt(KeyboardInterrupt):
@@ -77,15 +77,15 @@ def test_an_interrupt_after_compiled_code_leaves_its_steps_counted() -> None:
     for each in (sim, as_ever):
         each.set_state([0.1, 0.2, 0.3])
     sim.step()
-    take = sim.engine.run_states
+    take = sim.engine.step_states
     assert take is not None
-    sim.engine.run_states = then_interrupted(take)
+    sim.engine.step_states = then_interrupted(take)
     with pytest.raises(Interrupt):
         sim.run(0.025)
     assert sim.steps == 26
     assert sim.time == 26 * sim.timestep
     assert sim.last_step is not None
-    sim.engine.run_states = take
+    sim.engine.step_states = take
     as_ever.run(sim.time)
     np.testing.assert_array_equal(sim.q, as_ever.q)
     for each in (sim, as_ever):
@@ -100,7 +100,7 @@ def test_a_simulation_that_another_thread_steps_is_refused() -> None:
     for each in (sim, as_ever):
         each.set_state([0.1, 0.2, 0.3])
     sim.step()
-    take, inside, go_on = sim.engine.run_states, threading.Event(), threading.Event()
+    take, inside, go_on = sim.engine.step_states, threading.Event(), threading.Event()
     assert take is not None
 
     def slow(*arguments: Any) -> None:
@@ -108,7 +108,7 @@ def test_a_simulation_that_another_thread_steps_is_refused() -> None:
         assert go_on.wait(30)
         take(*arguments)
 
-    sim.engine.run_states = slow
+    sim.engine.step_states = slow
     thread = threading.Thread(target=sim.run, args=(0.01,))
     thread.start()
     assert inside.wait(30)
@@ -153,9 +153,9 @@ def test_an_interrupted_rollout_leaves_each_state_where_its_time_says(
     alone = [batch[i].copy() for i in range(5)]
 
     def take(*given: Any) -> Any:
-        return then_interrupted(runner(*given), threads)
+        return then_interrupted(step_function(*given), threads)
 
-    monkeypatch.setattr(f"robosim.batch.{'bound' if bound else 'stepping'}.runner", take)
+    monkeypatch.setattr(f"robosim.batch.{'bound' if bound else 'stepping'}.step_function", take)
     with pytest.raises(Interrupt):
         batch.bind(20).step() if bound else batch.rollout(20)
     monkeypatch.undo()
@@ -182,9 +182,9 @@ def test_an_interrupted_run_in_lanes_is_where_its_time_says(
         each.set_state(q)
 
     def take(*kinds: Any) -> Any:
-        return then_interrupted(group_runner(*kinds))
+        return then_interrupted(group_step_function(*kinds))
 
-    monkeypatch.setattr("robosim.runtime.lanes.group_runner", take)
+    monkeypatch.setattr("robosim.runtime.lanes.group_step_function", take)
     with pytest.raises(Interrupt):
         sim.run(0.2)
     monkeypatch.undo()

@@ -227,14 +227,14 @@ def test_the_motion_is_that_of_the_whole_robot(case: str) -> None:
 def steps_alone(sim: Simulation, control: Any) -> list[int]:
     """Takes 40 steps, and counts from then on those that are not taken in lanes."""
     sim.run(0.04, control)
-    take, counted = sim.engine.run_states, []
+    take, counted = sim.engine.step_states, []
     assert take is not None
 
     def count(parts: Any, runs: Any, done: Any, end: int) -> None:
         counted.append(end - int(done[0]))
         take(parts, runs, done, end)
 
-    sim.engine.run_states = count
+    sim.engine.step_states = count
     return counted
 
 

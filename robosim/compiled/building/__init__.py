@@ -1,1 +1,1 @@
-"""What fills the records of a model from a description."""
+"""Fills the records of a model from a description."""

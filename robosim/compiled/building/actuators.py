@@ -30,12 +30,12 @@ def acted_on(mechanism: Mechanism) -> dict[int, list[int]]:
     }
     first = mechanism.v_offsets[-1] + len(mechanism.springs)
     places |= {tendon.name: first + k for k, tendon in enumerate(mechanism.tendons)}
-    found: dict[int, list[int]] = {}
+    acting: dict[int, list[int]] = {}
     for k, actuator in enumerate(mechanism.actuators):
         if actuator.implicit:
             (name,) = actuator.gears
-            found.setdefault(places[name], []).append(k)
-    return found
+            acting.setdefault(places[name], []).append(k)
+    return acting
 
 
 def implicit_actuators(mechanism: Mechanism) -> list[int]:
@@ -54,10 +54,10 @@ def compile_actuators(mechanism: Mechanism, n_rates: int) -> Actuators:
     for record, k in zip(laws, which, strict=True):
         _fill(record, mechanism.actuators[k], pieces)
     begin = np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
-    found = Actuators(laws, begin, np.array(pieces, dtype=PIECE))
-    for array in found:
+    actuators = Actuators(laws, begin, np.array(pieces, dtype=PIECE))
+    for array in actuators:
         array.setflags(write=False)
-    return found
+    return actuators
 
 
 def _fill(record: Any, actuator: Actuator, pieces: Pieces) -> None:
@@ -86,7 +86,7 @@ def _fill(record: Any, actuator: Actuator, pieces: Pieces) -> None:
 
 
 def _with_ends(curve: Curve) -> Pieces:
-    """Pieces of a curve between straight ones, by which it goes on."""
+    """Pieces of a curve, with straight pieces that continue it at both ends."""
     knots = np.asarray(curve.knots)
     ends = [(x, np.array((*curve.at(x), 0.0, 0.0))) for x in (float(knots[0]), float(knots[-1]))]
     inner = zip(knots[:-1].tolist(), np.asarray(curve.pieces), strict=True)

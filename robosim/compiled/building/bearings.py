@@ -1,4 +1,4 @@
-"""How the pads of bearings share what their joints carry."""
+"""How the pads of bearings share the loads of their joints."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ def pads_in(joint: Joint) -> Pads:
 
 
 def slipping_alike(pads: Pads) -> list[int]:
-    """For each pad the first one that slips as it does, so that one bound holds for all of them.
+    """For each pad, the first pad that slips as this one does, so that they share one bound.
 
-    Those of a sleeve do so all, those of a socket where they are opposite to each other.
+    All pads of a sleeve slip alike. Pads of a socket do if they are opposite to each other.
     """
     if pads.tangents.shape[1] == 1:
         return [0] * len(pads.points)
-    # Across both tangents, as a socket may be of any radius.
+    # Pads are compared by their normals, as a socket may be of any radius.
     out = np.cross(pads.tangents[:, 0], pads.tangents[:, 1])
     apart = np.linalg.norm(np.cross(out[:, None], out[None]), axis=2)
     return [int(np.argmax(row < SAME)) for row in apart]
 
 
 def compile_bearings(mechanism: Mechanism, contacts: NDArray[np.void]) -> Bearings:
-    """What the bearings of a mechanism press with."""
+    """Normal impulses and friction of all bearings of a mechanism."""
     owners = [j for j, joint in enumerate(mechanism.joints) if joint.bearing is not None]
     shares, slips = [np.zeros((0, 6))], [np.zeros((0, 2, 6))]
     begins: list[int] = [0]
@@ -49,7 +49,7 @@ def compile_bearings(mechanism: Mechanism, contacts: NDArray[np.void]) -> Bearin
         slips.append(_slips(mechanism.joints[j], pads, alike))
         slots += [int(slot_of[alike[pad]]) for pad in pads.pad_of]
         begins.append(len(slots))
-    found = Bearings(
+    bearings = Bearings(
         joint=np.array(owners, dtype=np.int64),
         begin=np.array(begins, dtype=np.int64),
         shares=np.vstack(shares),
@@ -57,25 +57,24 @@ def compile_bearings(mechanism: Mechanism, contacts: NDArray[np.void]) -> Bearin
         contact=np.array(slots, dtype=np.int64),
         friction=np.unique(slots).astype(np.int64),
     )
-    for array in found:
+    for array in bearings:
         array.setflags(write=False)
-    return found
+    return bearings
 
 
 def _slips(joint: Joint, pads: Pads, alike: list[int]) -> Array:
-    """Wrenches (m, 2, 6) of the friction that a normal gives, along the tangents of its slip.
+    """Wrenches (m, 2, 6) of friction for a unit normal force, along the tangents of its slip.
 
-    The tangents are those of the pad that slips alike, seen from the other side where that is
-    opposite.
+    The tangents are those of the first pad that slips alike, reversed if this pad is opposite.
     """
     assert joint.bearing is not None
-    found = np.zeros((len(pads.pad_of), 2, 6))
+    wrenches = np.zeros((len(pads.pad_of), 2, 6))
     for row, pad in enumerate(pads.pad_of):
         first = pads.tangents[alike[pad]]
-        own = pads.tangents[pad]
+        tangents = pads.tangents[pad]
         if len(first) == 2:
-            side = np.cross(*own) @ np.cross(*first)
-            own = first if side > 0 else -first
-        arms = np.cross(pads.points[pad], own)
-        found[row, : len(own)] = joint.bearing.friction * np.hstack((own, arms))
-    return found
+            side = np.cross(*tangents) @ np.cross(*first)
+            tangents = first if side > 0 else -first
+        arms = np.cross(pads.points[pad], tangents)
+        wrenches[row, : len(tangents)] = joint.bearing.friction * np.hstack((tangents, arms))
+    return wrenches

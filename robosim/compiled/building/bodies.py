@@ -25,7 +25,7 @@ def body_records(mechanism: Mechanism, contacts: NDArray[np.void]) -> NDArray[np
     on_ground = np.where(contacts["other"] == nb, contacts["body"], -1)
     rigid = mechanism.rigid_groups
     for i, body in enumerate(mechanism.bodies):
-        # The ground pushes in vain against what is fixed to the world.
+        # Contacts of bodies that are fixed to the world have no effect.
         mine = np.flatnonzero((on_ground == i) & (rigid[body.name] is not None))
         begin = int(mine[0]) if len(mine) else 0
         reach = float(np.max(distance[mine])) if len(mine) else 0.0
@@ -38,8 +38,8 @@ def body_records(mechanism: Mechanism, contacts: NDArray[np.void]) -> NDArray[np
 
 def drag_records(mechanism: Mechanism) -> NDArray[np.void]:
     """DRAG records of the bodies that have one."""
-    found = [(i, body.drag) for i, body in enumerate(mechanism.bodies) if body.drag is not None]
-    records = np.zeros(len(found), dtype=DRAG)
-    for record, (body, drag) in zip(records, found, strict=True):
+    drags = [(i, body.drag) for i, body in enumerate(mechanism.bodies) if body.drag is not None]
+    records = np.zeros(len(drags), dtype=DRAG)
+    for record, (body, drag) in zip(records, drags, strict=True):
         record["body"], record["C"] = body, drag
     return read_only(records)

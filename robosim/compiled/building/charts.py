@@ -18,12 +18,13 @@ from robosim.validation import Array
 def place_charts(mechanism: Mechanism, joints: NDArray[np.void]) -> Charts:
     """Charts of a mechanism, which its JOINT records find by their addresses."""
     charts = [joint.own_chart for joint in mechanism.joints]
-    found, ranges = chart_records(charts)
-    if len(found.factors):
-        joints["factors"], joints["numbers"] = found.factors.ctypes.data, found.numbers.ctypes.data
-    joints["number_count"] = len(found.numbers)
+    arrays, ranges = chart_records(charts)
+    if len(arrays.factors):
+        factors, numbers = arrays
+        joints["factors"], joints["numbers"] = factors.ctypes.data, numbers.ctypes.data
+    joints["number_count"] = len(arrays.numbers)
     joints["chart_begin"][: len(ranges)], joints["chart_end"][: len(ranges)] = ranges.T
-    return found
+    return arrays
 
 
 def chart_records(charts: Iterable[Chart | None]) -> tuple[Charts, NDArray[np.int64]]:
@@ -45,5 +46,5 @@ def chart_records(charts: Iterable[Chart | None]) -> tuple[Charts, NDArray[np.in
             begin += len(factor.numbers)
         ranges.append((first, len(records)))
     factors = np.concatenate(records) if records else np.zeros(0, dtype=FACTOR)
-    found = read_only(Charts(factors, np.concatenate(numbers)))
-    return found, np.array(ranges, dtype=np.int64).reshape(-1, 2)
+    arrays = read_only(Charts(factors, np.concatenate(numbers)))
+    return arrays, np.array(ranges, dtype=np.int64).reshape(-1, 2)

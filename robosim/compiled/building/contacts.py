@@ -30,12 +30,12 @@ from robosim.description.surfaces import TURNING, lowest
 from robosim.description.tendon import Tendon, Term
 from robosim.validation import Array
 
-# Files write 1e14 for a wheel that must not slip. A cone of 84 degrees does not let it either, and
-# leaves the solver's scales where they can be computed with.
+# Files write 1e14 for a wheel that must not slip. A cone of 84 degrees prevents slip as well, and
+# keeps the solver's numbers in range.
 MAX_FRICTION = 10.0
 
-# Limits of a coordinate that leave less [m or rad] are moved apart: an interior point has to have
-# an interior, and one of no width is all surface.
+# Limits of a coordinate that are closer to each other [m or rad] are moved apart, because an
+# interior-point method needs an interior.
 LEAST_ROOM = 1e-9
 
 
@@ -44,7 +44,7 @@ def contact_records(
 ) -> NDArray[np.void]:
     """CONTACT records: points above the ground by body, then limits and dry friction of joints.
 
-    The latter with the limits of their rates, if `velocity_limits` act.
+    Limits of the joints' rates are included if `velocity_limits` act.
     """
     nb = len(mechanism.bodies)
     index = {body.name: i for i, body in enumerate(mechanism.bodies)}
@@ -65,34 +65,34 @@ def contact_records(
             point.surface_velocity, point.surface_spin, point.position
         )
         record["drifts"] = np.any(record["surface"])
-    found: list[Any] = []
+    limits: list[Any] = []
     for j, joint in enumerate(mechanism.joints):
         if joint.motion is not None:
             continue
-        # Angles count as arcs of the child's radius of gyration, so that all that is held apart
-        # moves at speeds in m/s and answers with the child's mass.
+        # Angles count as arcs at the child's radius of gyration, so that all gaps change at speeds
+        # in m/s and respond with the child's mass.
         body = mechanism.body(joint.child)
         for row in range(joint.nv):
             lower, upper = (float(np.asarray(side)[row]) for side in (joint.lower, joint.upper))
             friction = float(joint.per_coordinate("friction")[row])
             scale = _metres(joint, row, body)
-            found += _coordinate_contacts(j, row, lower, upper, friction, body.mass, scale)
+            limits += _coordinate_contacts(j, row, lower, upper, friction, body.mass, scale)
             speed = float(joint.per_coordinate("velocity_limit")[row])
             if velocity_limits and np.isfinite(speed):
                 for sign in (1.0, -1.0):
                     fastest = -sign * speed
-                    found.append(_on_coordinate(RATE, j, row, sign, fastest, body.mass, scale))
+                    limits.append(_on_coordinate(RATE, j, row, sign, fastest, body.mass, scale))
         if joint.bearing is not None:
-            found += _bearing_contacts(j, joint, joint.bearing, body)
+            limits += _bearing_contacts(j, joint, joint.bearing, body)
         if np.isfinite(joint.cone):
             cone = np.cos(joint.cone)
-            found.append(
+            limits.append(
                 _on_coordinate(CONE, j, joint.numbers, 0.0, cone, body.mass, gyration(body))
             )
         if np.isfinite(joint.largest_turn):
             half = 0.5 * joint.largest_turn
             scale = gyration(body) / float(np.sin(half))
-            found.append(
+            limits.append(
                 _on_coordinate(TURN, j, joint.numbers, 0.0, np.cos(half), body.mass, scale)
             )
     first = len(joints) - len(mechanism.tendons)
@@ -101,22 +101,22 @@ def contact_records(
             continue
         mass, scale = _lightest(mechanism, tendon)
         lower, upper = tendon.lower, tendon.upper
-        found += _coordinate_contacts(j, 0, lower, upper, tendon.friction, mass, scale)
-    for limit in found:
+        limits += _coordinate_contacts(j, 0, lower, upper, tendon.friction, mass, scale)
+    for limit in limits:
         limit["body"], limit["other"] = nb, nb
-    contacts = np.concatenate((ground, np.array(found, dtype=CONTACT)))
+    contacts = np.concatenate((ground, np.array(limits, dtype=CONTACT)))
     contacts["share"] = 1.0
     return contacts
 
 
 def surface_twist(velocity: ArrayLike, spin: ArrayLike, origin: ArrayLike) -> Array:
-    """Velocity at zero and spin, (6,), of a surface that moves by itself so at an origin."""
+    """Velocity at the frame's origin and spin, (6,), of a surface with a velocity at `origin`."""
     turn = np.asarray(spin)
     return np.concatenate((np.asarray(velocity) - np.cross(turn, np.asarray(origin)), turn))
 
 
 def add_turning(record: np.void, surfaces: Sequence[Any]) -> None:
-    """Friction against turning of a CONTACT or PAIR record with its `scale`: the lower one."""
+    """Set the friction against turning of a CONTACT or PAIR record: the lowest of its surfaces."""
     torsion, rolling = (lowest(*(getattr(one, what) for one in surfaces)) for what in TURNING)
     most = MAX_FRICTION * record["scale"]
     record["torsion"], record["rolling"] = min(torsion, most), min(rolling, most)
@@ -125,7 +125,7 @@ def add_turning(record: np.void, surfaces: Sequence[Any]) -> None:
 
 
 def place_companions(contacts: NDArray[np.void], pairs: NDArray[np.void]) -> int:
-    """Give what resists turning slots behind all others; returns the number of all slots."""
+    """Give companions the slots behind all others; returns the number of all slots."""
     slot = int(pairs["slot_end"][-1]) if len(pairs) else len(contacts)
     for record in contacts:
         record["companion"] = slot
@@ -142,18 +142,18 @@ def gyration(body: Body) -> float:
 
 
 def _lightest(mechanism: Mechanism, tendon: Tendon) -> tuple[float, float]:
-    """Mass of the lightest body that a tendon moves, and metres in a unit of its length there."""
+    """Mass of the lightest body that a tendon moves, and its motion [m] for a unit of length."""
     if not tendon.is_fixed:
         names = [name for name in tendon.bodies() if name is not None]
         return min(mechanism.body(name).mass for name in names), 1.0
-    places, found = coordinate_places(mechanism), []
+    places, masses_and_arms = coordinate_places(mechanism), []
     for term in (part for part in tendon.path if isinstance(part, Term) and part.factor):
         joint_index, row = places[term.coordinate]
         joint = mechanism.joints[joint_index]
         body = mechanism.body(joint.child)
         arm = _metres(joint, row, body)
-        found.append((body.mass, arm / abs(term.factor)))
-    return min(found)
+        masses_and_arms.append((body.mass, arm / abs(term.factor)))
+    return min(masses_and_arms)
 
 
 def _metres(joint: Joint, row: int, body: Body) -> float:
@@ -174,14 +174,14 @@ def _coordinate_contacts(
     j: int, row: int, lower: float, upper: float, friction: float, mass: float, scale: float
 ) -> list[Any]:
     """CONTACT records of the limits and of the dry friction of a coordinate."""
-    found = []
+    records = []
     widen = 0.5 * max(0.0, LEAST_ROOM - (upper - lower))
     for sign, bound in ((1.0, lower - widen), (-1.0, upper + widen)):
         if np.isfinite(bound):
-            found.append(_on_coordinate(LIMIT, j, row, sign, bound, mass, scale))
+            records.append(_on_coordinate(LIMIT, j, row, sign, bound, mass, scale))
     if friction > 0:
-        found.append(_on_coordinate(DRY, j, row, 0.0, friction / scale, mass, scale))
-    return found
+        records.append(_on_coordinate(DRY, j, row, 0.0, friction / scale, mass, scale))
+    return records
 
 
 def _bearing_contacts(j: int, joint: Joint, bearing: Bearing, body: Body) -> list[Any]:
@@ -189,15 +189,15 @@ def _bearing_contacts(j: int, joint: Joint, bearing: Bearing, body: Body) -> lis
     turns = joint.units[0] == "rad"
     scale, mass = _metres(joint, 0, body), body.mass
     bound = bearing.friction * (bearing.radius if turns else 1.0) / scale
-    pads, found = pads_in(joint), []
+    pads, records = pads_in(joint), []
     for pad in sorted(set(slipping_alike(pads))):
         record = _on_coordinate(DRY, j, 0, 1.0 / scale, bound, mass, scale)
         if joint.has_quaternion:
             out = np.cross(*pads.tangents[pad])
             record["row"] = -1
             record["p"], record["p_end"] = np.cross(out, pads.tangents[pad])
-        found.append(record)
-    return found
+        records.append(record)
+    return records
 
 
 def _on_coordinate(

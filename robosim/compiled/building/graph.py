@@ -22,7 +22,7 @@ def compile_graph(
     pairs: NDArray[np.void] | None = None,
     near: NDArray[np.bool_] | None = None,
 ) -> Graph:
-    """Number the nodes, order and eliminate them; sets the blocks of all that has some."""
+    """Number, order and eliminate the nodes; sets the numbers of blocks in all records."""
     nodes: list[tuple[Any, list[int]]] = []
     soft: list[tuple[Any, list[int]]] = []
     for joint in joints:
@@ -31,7 +31,7 @@ def compile_graph(
         if joint["n_T"] + joint["n_R"] > 0:
             nodes.append((joint, ends))
         elif over and driven[joint["v_begin"]]:
-            # The length of a tendon, of which it is all the same whether the world is in it.
+            # The driven length of a tendon counts as tied to the world, which changes nothing.
             nodes.append((joint, [*over, nb]))
         elif joint["law"]:
             soft.append((joint, over or ends))
@@ -91,8 +91,8 @@ def compile_graph(
 
 def _element_pairs(elements: NDArray[np.void], nb: int) -> set[tuple[int, int]]:
     """Pairs of bodies that share an element, the first one less than the second."""
-    found: set[tuple[int, int]] = set()
+    pairs: set[tuple[int, int]] = set()
     for ends in elements["body"].tolist():
         bodies = sorted({end for end in ends if end < nb})
-        found.update(combinations(bodies, 2))
-    return found
+        pairs.update(combinations(bodies, 2))
+    return pairs

@@ -46,7 +46,7 @@ def joint_records(
         record["q_begin"], record["v_begin"], record["node"] = nq, nv, -1
         record["offset"], record["R_offset"] = quaternions.IDENTITY, np.eye(3)
         if isinstance(joint, Tendon):
-            # A joint of the world with itself: what it acts on are its spans.
+            # A joint of the world with itself, which acts on the bodies of its spans.
             record["parent"], record["child"], record["m_T"] = nb, nb, 1
         else:
             parent = nb if joint.parent is None else index[joint.parent]
@@ -63,7 +63,7 @@ def joint_records(
             size_q = size_v = 1
             motion = joint.motion
         elif isinstance(joint, PointSpring):
-            # A joint with one free translation, of which only the length is looked at.
+            # A joint with one free translation, whose coordinate is its length.
             record["distance"], record["m_T"] = 1, 1
             rows = {"stiffness": joint.stiffness, "damping": joint.damping, "armature": 0.0}
             rows["rest"] = joint.rest_length
@@ -102,8 +102,8 @@ def joint_records(
         resists = isinstance(joint, Tendon | Joint) and joint.resists
         resists |= isinstance(joint, Joint) and velocity_limits and joint.is_limited_in_velocity
         if resists and record["n_T"] + record["n_R"] == 0:
-            # Limits and friction act on coordinates, and with no constraints nothing else asks
-            # for a node to have them on.
+            # Limits and friction act on coordinates and need a node. A joint without constraints
+            # has a node only if it has a law.
             record["law"] = 1
         if isinstance(joint, Joint) and joint.own_chart is not None:
             record["kind"] = CHART if motion is None else DRIVEN_CHART
@@ -125,7 +125,7 @@ def add_pieces(
     coordinates: NDArray[np.void],
     pieces: list[tuple[float, Array]],
 ) -> None:
-    """Add the pieces of a joint's potentials; its COORDINATE records note which are whose."""
+    """Add the pieces of a joint's potentials; its COORDINATE records get their places."""
     for row, potential in zip(coordinates, potentials, strict=True):
         row["piece_begin"] = len(pieces)
         if potential is not None:
@@ -160,7 +160,7 @@ def _own_inertia(body: Body, joint: Any) -> float:
 
 
 def _elimination(joint: Any, nb: int, resists: bool) -> int:
-    """How the elimination of a tree takes a joint: as a ball only if nothing acts along it."""
+    """The kind of a joint in the elimination of a tree; BALL only if nothing acts along it."""
     free = int(joint["m_T"]), int(joint["m_R"])
     if free == (0, 1):
         return HINGE
@@ -172,7 +172,7 @@ def _elimination(joint: Any, nb: int, resists: bool) -> int:
 
 
 def _set_scales(mechanism: Mechanism, record: Any) -> None:
-    """Inverse mass and inertia that a joint acts on."""
+    """Set scales and compliances by the inverse mass and inertia that a joint acts on."""
     mass, inertia = 0.0, 0.0
     for i in (int(record["parent"]), int(record["child"])):
         if i < len(mechanism.bodies):

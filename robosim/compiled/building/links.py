@@ -32,12 +32,12 @@ def compile_links(mechanism: Mechanism, gravity: ArrayLike) -> tuple[Links, Arra
     joints, bodies = mechanism.tree_joints, mechanism.bodies
     nb = len(bodies)
     index = {body.name: b for b, body in enumerate(bodies)}
-    own = np.array([0.0 if body.carrier else 1.0 for body in bodies])
-    inertias = np.stack([np.asarray(body.inertia) for body in bodies]) * own[:, None, None]
+    massive = np.array([0.0 if body.carrier else 1.0 for body in bodies])
+    inertias = np.stack([np.asarray(body.inertia) for body in bodies]) * massive[:, None, None]
     moments, turns = np.linalg.eigh(inertias)
     turns[:, :, 0] *= np.where(np.linalg.det(turns) < 0, -1.0, 1.0)[:, None]
     parents = [nb if joint.parent is None else index[joint.parent] for joint in joints]
-    # Of the world, which is the last: axes and point are its own.
+    # The world is the last link, with its own axes and origin.
     axes = np.concatenate((turns, np.eye(3)[None]))
     child_points = np.array([joint.child_position for joint in joints], dtype=float)
     points = np.concatenate((child_points, np.zeros((1, 3))))
@@ -47,7 +47,7 @@ def compile_links(mechanism: Mechanism, gravity: ArrayLike) -> tuple[Links, Arra
 
     links = np.zeros(nb, dtype=LINK)
     links["parent"], links["moments"] = parents, moments
-    links["mass"] = own * [body.mass for body in bodies]
+    links["mass"] = massive * [body.mass for body in bodies]
     links["center"] = -np.einsum("bij,bi->bj", turns, child_points)
     links["point"] = np.einsum("bij,bi->bj", axes[parents], arms)
     links["before"], links["after"] = before, turns
@@ -95,9 +95,9 @@ def compile_links(mechanism: Mechanism, gravity: ArrayLike) -> tuple[Links, Arra
 def _charts(joints: Sequence[Joint]) -> tuple[Charts | None, NDArray[np.int64], NDArray[np.int64]]:
     """Charts of joints, None without any; where the factors of each begin and end."""
     charts = [joint.own_chart for joint in joints]
-    found, ranges = chart_records(charts)
+    chart_arrays, ranges = chart_records(charts)
     none = all(chart is None for chart in charts)
-    return None if none else found, ranges[:, 0], ranges[:, 1]
+    return None if none else chart_arrays, ranges[:, 0], ranges[:, 1]
 
 
 def _set_turn(link: NDArray[np.void], C_R: Array, before: Array, after: Array) -> None:

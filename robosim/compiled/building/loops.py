@@ -1,4 +1,4 @@
-"""What ties the joints of a tree to each other, as borders of the tree's elimination."""
+"""Ties between joints of a tree, as borders of the tree's elimination."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Loop:
     Attributes
     ----------
     ties : list of int
-        Among joints that close loops, then couplings.
+        Indices among joints that close loops, followed by couplings.
     ends : list of int
         Bodies from which its joints lead down to the top.
     top : int
-        The body that all of them hang on, which is not part of it.
+        The body that all these joints hang on, which is not part of the loop.
     """
 
     ties: list[int]
@@ -35,7 +35,7 @@ class Loop:
 
 
 def is_tree_with_loops(mechanism: Mechanism, velocity_limits: bool = False) -> bool:
-    """Whether a mechanism is a tree with no more ties than a border of it can be."""
+    """Whether a mechanism is a tree, the ties of which can be borders of its elimination."""
     if mechanism.springs or mechanism.tendons or mechanism.soft_meshes:
         return False
     if any(None not in (a[0], b[0]) for a, b in mechanism.touching_shapes()):
@@ -46,8 +46,8 @@ def is_tree_with_loops(mechanism: Mechanism, velocity_limits: bool = False) -> b
 def separate_loops(mechanism: Mechanism, velocity_limits: bool = False) -> list[Loop] | None:
     """The loops of a mechanism; None where ties that share joints have more than six rows.
 
-    Also if anything acts where a loop is closed, or what floats is tied. Limits of velocities there
-    only count if these act.
+    Also None if forces act along a joint that closes a loop, or if a floating base is tied.
+    Velocity limits of these joints count only if `velocity_limits` act.
     """
     if any(v >= mechanism.nv for v in mechanism.actuated):
         return None
@@ -56,20 +56,20 @@ def separate_loops(mechanism: Mechanism, velocity_limits: bool = False) -> list[
     above = [nb if joint.parent is None else index[joint.parent] for joint in mechanism.tree_joints]
     above.append(nb)
     floats = {b for b, joint in enumerate(mechanism.tree_joints) if joint.n_constraints == 0}
-    found: list[Loop] = []
+    single_loops: list[Loop] = []
     for k, joint in enumerate(mechanism.loop_joints):
         if _acts(joint) or (velocity_limits and joint.is_limited_in_velocity):
             return None
         ends = [index[joint.child], nb if joint.parent is None else index[joint.parent]]
-        found.append(Loop([k], ends, _common(ends, above)))
+        single_loops.append(Loop([k], ends, _common(ends, above)))
     bodies = {joint.name: b for b, joint in enumerate(mechanism.tree_joints)}
     for k, coupling in enumerate(mechanism.couplings, start=len(mechanism.loop_joints)):
         if not {coupling.joint, coupling.source} <= bodies.keys():
             return None
         ends = [bodies[coupling.joint], bodies[coupling.source]]
-        found.append(Loop([k], ends, _common([above[end] for end in ends], above)))
+        single_loops.append(Loop([k], ends, _common([above[end] for end in ends], above)))
     loops: list[Loop] = []
-    for loop in found:
+    for loop in single_loops:
         # One that has been joined with another may share joints with a third.
         while shared := [one for one in loops if _path(one, above) & _path(loop, above)]:
             loops = [one for one in loops if one not in shared]
@@ -141,14 +141,14 @@ def _ties(mechanism: Mechanism) -> list[Joint | None]:
 
 
 def _acts(joint: Joint) -> bool:
-    """Whether a joint that closes a loop does more than that, or nothing."""
+    """Whether forces act along a joint that closes a loop, or it has no constraints."""
     laws = (joint.per_coordinate(name).any() for name in ("stiffness", "damping", "armature"))
     acts = joint.resists or joint.motion is not None or any(joint.potentials) or any(laws)
     return acts or joint.n_constraints == 0
 
 
 def _down(body: int, above: list[int]) -> list[int]:
-    """A body and all that it hangs on, down to the world."""
+    """A body and all bodies that it hangs on, down to the world."""
     way = [body]
     while way[-1] != above[-1]:
         way.append(above[way[-1]])
@@ -156,7 +156,7 @@ def _down(body: int, above: list[int]) -> list[int]:
 
 
 def _common(bodies: list[int], above: list[int]) -> int:
-    """The body nearest to some bodies that all of them are or hang on."""
+    """The nearest body that each of some bodies is or hangs on."""
     ways = [set(_down(body, above)) for body in bodies[1:]]
     return next(b for b in _down(bodies[0], above) if all(b in way for way in ways))
 

@@ -86,7 +86,7 @@ def solved_by(
 
 
 def connect_pairs(model: Model, near: NDArray[np.bool_]) -> Model:
-    """The model with blocks of their own for the pairs of bodies that are `near`, and no others.
+    """The model with blocks for the pairs of bodies that are `near`, and for no other pairs.
 
     Parameters
     ----------

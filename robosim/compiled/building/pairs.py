@@ -20,7 +20,7 @@ from robosim.validation import Array
 
 
 def compile_pairs(mechanism: Mechanism, n_contacts: int) -> Collision:
-    """Shapes and pairs of a mechanism, these writeable; none if the ground is all it can touch."""
+    """Shapes and pairs of a mechanism, pairs writeable; none if it can touch only the ground."""
     scene = mechanism.touching_shapes()
     nb = len(mechanism.bodies)
     index: dict[int, int] = {}
@@ -40,7 +40,7 @@ def compile_pairs(mechanism: Mechanism, n_contacts: int) -> Collision:
             record[f"body_{letter}"] = nb if body is None else body
             record[f"surface_{letter}"] = _surface(shape, records[i])
             record[f"reach_{letter}"] = np.linalg.norm(records["x"][i]) + records["reach"][i]
-        # The more slippery of the two decides.
+        # The lower friction of the two counts.
         record["mu"] = min(MAX_FRICTION, *(shape.friction for _, shape in sides))
         moving = [mechanism.bodies[body] for body, _ in sides if body is not None]
         record["scale"] = gyration(max(moving, key=lambda body: body.mass))
@@ -48,7 +48,7 @@ def compile_pairs(mechanism: Mechanism, n_contacts: int) -> Collision:
         record["drifts"] = np.any(record["surface_a"]) or np.any(record["surface_b"])
         kinds = [int(records["kind"][index[id(shape)]]) for _, shape in sides]
         n_slots = 1 if max(kinds) == SPHERE else 2 if max(kinds) <= CAPSULE else 8
-        n_slots = 16 if max(kinds) >= HEIGHT_FIELD else n_slots  # its bends are many
+        n_slots = 16 if max(kinds) >= HEIGHT_FIELD else n_slots  # as terrain has many edges
         record["slot_begin"], record["slot_end"] = slot, slot + n_slots
         record["block_ab"] = record["block_ba"] = -1
         slot += n_slots

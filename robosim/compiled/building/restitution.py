@@ -1,4 +1,4 @@
-"""Coefficients of restitution of what may touch."""
+"""Coefficients of restitution of contacts."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ def restitutions(mechanism: Mechanism, collision: Collision, n_slots: int) -> Ar
     shapes = [shape for body in mechanism.bodies for shape in body.collisions]
     if not any(part.restitution for part in (*mechanism.contacts, *mechanism.obstacles, *shapes)):
         return read_only(np.zeros(0))
-    found = np.zeros(n_slots)
+    coefficients = np.zeros(n_slots)
     for k, c in enumerate(contact_order(mechanism)):
-        found[k] = mechanism.contacts[c].restitution
+        coefficients[k] = mechanism.contacts[c].restitution
     for pair, sides in zip(collision.pairs, mechanism.touching_shapes(), strict=True):
-        # The one of the two that bounces more decides.
+        # The larger coefficient of the two counts.
         slots = slice(pair["slot_begin"], pair["slot_end"])
-        found[slots] = max(shape.restitution for _, shape in sides)
-    return read_only(found)
+        coefficients[slots] = max(shape.restitution for _, shape in sides)
+    return read_only(coefficients)

@@ -26,7 +26,7 @@ def constraints_of(
     `turns` (3, 3) are the links' axes in those of their bodies, `last` the segments of bodies.
     """
     index = {body.name: b for b, body in enumerate(mechanism.bodies)}
-    found: list[NDArray[np.void]] = []
+    rows: list[NDArray[np.void]] = []
     for joint in mechanism.loop_joints:
         ends = [None if name is None else index[name] for name in (joint.parent, joint.child)]
         sizes = [
@@ -44,7 +44,7 @@ def constraints_of(
             row["p_a"] = axes[0].T @ np.asarray(joint.parent_position)
             row["p_b"] = axes[1].T @ on_child
             row["compliance"] = COMPLIANCE * sum(size[int(kind == TURN)] for size in sizes)
-            found.append(row)
+            rows.append(row)
     for coupling in mechanism.couplings:
         row = np.zeros((), dtype=CONSTRAINT)
         row["kind"], row["ratio"], row["offset"] = COUPLED, coupling.ratio, coupling.offset
@@ -55,8 +55,8 @@ def constraints_of(
             turns_here = joint.units[0] == "rad"
             size = float(np.trace(body.inertia)) / 3.0 if turns_here else body.mass
             row["compliance"] += COMPLIANCE / size
-        found.append(row)
-    return np.array(found, dtype=CONSTRAINT) if found else None
+        rows.append(row)
+    return np.array(rows, dtype=CONSTRAINT) if rows else None
 
 
 def _link_of(segments: NDArray[np.void], v: int) -> int:

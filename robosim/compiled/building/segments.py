@@ -38,10 +38,10 @@ def compile_tree(
     pieces: list[tuple[float, Array]] = []
     for b, (joint, body) in enumerate(zip(joints, bodies, strict=True)):
         q, v = mechanism.q_offsets[b], mechanism.v_offsets[b]
-        own = coordinates[v : v + joint.nv]
+        of_joint = coordinates[v : v + joint.nv]
         for name in PER_COORDINATE:
-            own[name] = joint.per_coordinate(name)
-        add_pieces(joint.potentials, own, pieces)
+            of_joint[name] = joint.per_coordinate(name)
+        add_pieces(joint.potentials, of_joint, pieces)
         above = None if joint.parent is None else index[joint.parent]
         moments, turn = frames[b]
         frame = _pose(np.eye(3) if above is None else frames[above][1].T, joint)
@@ -108,28 +108,28 @@ def _pose(axes: Array, joint: Joint) -> Array:
 
 
 def _factors(joint: Joint) -> list[Factor]:
-    """The motions that a joint is made of, one for each coordinate; one that stays if none."""
+    """The motions of a joint, one for each coordinate; a fixed one without coordinates."""
     same = np.eye(4)
-    found: list[Factor] = []
+    factors: list[Factor] = []
     if joint.own_chart is not None:
         before = same
         for factor in joint.own_chart.factors():
             if factor.kind == "stays":
                 before = before @ matrix_of(factor.numbers)
             else:
-                found.append((factor.twist, before, factor.first, 0))
+                factors.append((factor.twist, before, factor.first, 0))
                 before = same
-        # What stays behind the last coordinate is a link of its own, which does not move.
+        # A constant pose behind the last coordinate is a link without motion.
         if before is not same:
-            found.append((None, before, -1, 0))
-        return found or [(None, same, -1, 0)]
+            factors.append((None, before, -1, 0))
+        return factors or [(None, same, -1, 0)]
     slides, first = joint.C_T.T, joint.C_T.shape[1]
     spins = np.eye(3) if joint.has_quaternion else joint.C_R.T
-    found += [(np.append(d, np.zeros(3)), same, k, 0) for k, d in enumerate(slides)]
+    factors += [(np.append(d, np.zeros(3)), same, k, 0) for k, d in enumerate(slides)]
     for k, axis in enumerate(spins):
         place = k + 1 if joint.has_quaternion else 0
-        found.append((np.append(np.zeros(3), axis), same, first + k, place))
-    return found or [(None, same, -1, 0)]
+        factors.append((np.append(np.zeros(3), axis), same, first + k, place))
+    return factors or [(None, same, -1, 0)]
 
 
 def _set_drag(record: NDArray[np.void], drag: Array | None, turn: Array) -> None:

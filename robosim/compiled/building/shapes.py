@@ -1,4 +1,4 @@
-"""Geometry as records of shapes, and the arrays of what these are made of."""
+"""Geometry as records of shapes, and arrays of their vertices, faces and edges."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CYLINDER_SIDES = 24
 
 
 def compile_shapes(shapes: Sequence[AnyShape]) -> tuple[NDArray[np.void], ShapeData]:
-    """Shapes as records for the kernels, (n,) SHAPE read-only, and what they are made of.
+    """Shapes as records for the kernels, (n,) SHAPE read-only, and their vertices, faces, edges.
 
     The meshes of geometry count as their convex hulls. World geometry is placed in world axes,
     geometry in the axes of its body from the centre of mass.

@@ -13,7 +13,7 @@ def element_records(mechanism: Mechanism) -> NDArray[np.void]:
     """ELEMENT records of all soft meshes, without their blocks."""
     nb = len(mechanism.bodies)
     index = {body.name: i for i, body in enumerate(mechanism.bodies)}
-    found = [np.zeros(0, dtype=ELEMENT)]
+    elements = [np.zeros(0, dtype=ELEMENT)]
     for mesh in mechanism.soft_meshes:
         nodes = np.asarray(mesh.tetrahedra)
         bodies = np.array([nb if name is None else index[name] for name in mesh.bodies])
@@ -22,5 +22,5 @@ def element_records(mechanism: Mechanism) -> NDArray[np.void]:
         records["g"], records["volume"] = mesh.shapes
         records["mu"], records["lam"], records["alpha"] = mesh.moduli
         records["ease"] = mesh.density / np.sum(records["g"] ** 2, axis=(1, 2))
-        found.append(records)
-    return np.concatenate(found)
+        elements.append(records)
+    return np.concatenate(elements)

@@ -19,7 +19,7 @@ from robosim.description.tendon import Point, Pulley, Term, Wrap
 def path_records(
     mechanism: Mechanism, joints: NDArray[np.void]
 ) -> tuple[NDArray[np.void], NDArray[np.void]]:
-    """PATH and SPAN records; the joints of tendons get theirs."""
+    """PATH and SPAN records; JOINT records of tendons get their places."""
     nb = len(mechanism.bodies)
     index = {body.name: i for i, body in enumerate(mechanism.bodies)}
     places = coordinate_places(mechanism)
@@ -60,20 +60,20 @@ def path_records(
                     record["side_body"] = nb if part.side.body is None else index[part.side.body]
             paths.append(record)
         joint["path_end"], joint["span_end"] = len(paths), len(spans)
-        # A unit of tension moves a coordinate by what the joint's own would, times its factor.
+        # A unit of tension acts on a coordinate as a unit of its joint's force, times its factor.
         for body in mine.keys() - {nb}:
             joint["scale_T"] += 1 / mechanism.bodies[body].mass
         if tendon.is_fixed:
             terms = paths[int(joint["path_begin"]) :]
             joint["scale_T"] = sum(_term_scale(joints, term) for term in terms)
         joint["compliance_T"] = COMPLIANCE * joint["scale_T"]
-    found = np.zeros(len(spans), dtype=SPAN)
-    found["body"] = spans
-    return np.array(paths, dtype=PATH), found
+    span_records = np.zeros(len(spans), dtype=SPAN)
+    span_records["body"] = spans
+    return np.array(paths, dtype=PATH), span_records
 
 
 def _term_scale(joints: NDArray[np.void], term: Any) -> float:
-    """What a unit of a tendon's impulse does to one of its coordinates, as a velocity."""
+    """Velocity of one of a tendon's coordinates by a unit of the tendon's impulse."""
     joint = joints[term["joint"]]
     scale = joint["scale_R" if term["row"] >= joint["m_T"] else "scale_T"]
     return abs(float(term["factor"] * scale))

@@ -13,8 +13,8 @@ BODY = np.dtype(
         ("contact_begin", "i8"),
         ("contact_end", "i8"),
         ("floats_with", "i8"),  # body whose joint is free and carries this one; -1 if none is
-        ("floating_mass", "f8"),  # of all that this body floats with
-        ("share", "f8"),  # that counts in a lane: 1, or 1 / n for what each of n limbs hangs on
+        ("floating_mass", "f8"),  # of all bodies that this body floats with
+        ("share", "f8"),  # part that counts in a lane: 1, or 1 / n for the trunk of n limbs
     ]
 )
 
@@ -27,7 +27,7 @@ BODY_STATE = np.dtype(
         ("v", "f8", (3,)),  # knot: velocity of the centre of mass, world
         ("omega", "f8", (3,)),  # knot: angular velocity, body axes
         ("p", "f8", (6,)),  # linear and angular momentum that enters the next step, world
-        ("shown", "f8", (6,)),  # velocity and angular velocity that the momenta show, world
+        ("shown", "f8", (6,)),  # velocity and angular velocity that follow from the momenta, world
         ("v_mid", "f8", (6,)),  # velocity and angular velocity of the interval before, world
     ]
 )

@@ -30,18 +30,18 @@ CHARTED = [
     ("chart_end", "i8"),
 ]
 
-# What `kernels.equations.chart` finds, and what a joint of a tree keeps of it.
+# Results of `kernels.equations.chart` that a joint of a tree keeps.
 CHART_POSE = [
     ("c_r", "f8", (4,)),  # pose of the child in the joint frame
     ("c_p", "f8", (3,)),
-    ("c_o", "f8", (3,)),  # of that what comes after the first slides
+    ("c_o", "f8", (3,)),  # part of c_p behind the first slides
     ("c_S", "f8", (6, 6)),  # rows: columns of S
 ]
 
 # Scratch memory of `kernels.equations.chart`.
 CHART_FIELDS = [
     *CHART_POSE,
-    ("c_l", "f8", (3,)),  # of the position the slides that come before all else
+    ("c_l", "f8", (3,)),  # part of c_p of the slides that come first
     ("c_T", "f8", (6, 6)),  # rows: columns of the rate of S, and of the rate of that
     ("c_U", "f8", (6, 6)),
     # One factor: its motion, its G and the rate of that, its twist and the rate of that.
@@ -53,7 +53,7 @@ CHART_FIELDS = [
     ("c_H", "f8", (3, 3)),
     ("c_W", "f8", (6,)),
     ("c_V", "f8", (6,)),
-    # What is nearest to a pose of the child: coordinates, what is left, rows across S and along it.
+    # The nearest pose to one of the child: coordinates, residual, rows across S and along it.
     ("c_q", "f8", (6,)),
     ("c_x", "f8", (6,)),
     ("c_K", "f8", (6, 6)),

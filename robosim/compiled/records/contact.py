@@ -28,7 +28,7 @@ CONTACT = np.dtype(
         ("scale", "f8"),
         ("share", "f8"),  # as that of a body
         # Of a coordinate or its rate; cosine of a cone, of half of a turn; force of dry friction
-        # over scale, of a bearing over scale for a unit of what its pads press with.
+        # over scale, of a bearing over scale, for a unit of its pads' normal impulse.
         ("bound", "f8"),
         ("apart", "i8"),  # 1: the shapes are apart at the first knot, whatever this gap says there
         ("lying", "i8"),  # 1: a point of a rim around the axis p_end, for where that lies flat
@@ -36,12 +36,12 @@ CONTACT = np.dtype(
         # Of the coordinate among those of the joint; -1 for a pad of a socket, which slips by all
         # three of its rotations, about the axes p and p_end.
         ("row", "i8"),
-        # What resists turning here, in slots of their own (`robosim.kernels.contact.turning`).
-        ("torsion", "f8"),  # most moment about the normal over the normal force [m]
-        ("rolling", "f8"),  # and about the tangents
-        ("companion", "i8"),  # slot of the first of them
-        ("companions", "i8"),  # their number
-        ("first_resists", "i8"),  # what the first of them resists
+        # Companions resist turning, in slots of their own (`robosim.kernels.contact.turning`).
+        ("torsion", "f8"),  # largest moment about the normal over the normal force [m]
+        ("rolling", "f8"),  # the same about the tangents
+        ("companion", "i8"),  # slot of the first companion
+        ("companions", "i8"),  # number of companions
+        ("first_resists", "i8"),  # what the first companion resists
         ("resists", "i8"),  # of a companion TORSION or ROLLING, else SLIP
         ("leader", "i8"),  # of a companion: slot of the contact whose normal it follows
         # Velocity and spin of the surfaces by themselves, as `p` and `o`; 1 where there are any.
@@ -62,9 +62,13 @@ CONTACT_GUESS = np.dtype(
         ("c", "f8"),  # slack of the linearized friction cone [N s]
         ("beta", "f8", (MAX_FACETS,)),  # friction impulses along the facets, or along x, y [N s]
         ("eta", "f8", (MAX_FACETS,)),  # their slacks, or the slip in x, y [m/s]
-        ("told", "f8", (3,)),  # impulse over mass less motion, friction and normal, for the guess
-        ("changed", "f8", (3, TRENDS)),  # how this has changed, how that has, and so on
-        ("followed", "f8"),  # intervals alike, one after the other, that it has been told of
+        (
+            "told",
+            "f8",
+            (3,),
+        ),  # impulse over mass minus motion, of friction and normal
+        ("changed", "f8", (3, TRENDS)),  # change of `told`, change of this change, and so on
+        ("followed", "f8"),  # number of similar intervals in a row, up to the last one
     ]
 )
 
@@ -82,7 +86,7 @@ CONTACT_WORK = with_rows(
         ("step_back", "f8"),  # gap that the end of the interval is measured from, 0 or negative
         ("gap", "f8"),  # at the second knot [m]
         ("u", "f8", (3,)),  # slip along the tangents and gap over dt [m/s]
-        ("drift", "f8", (2,)),  # of the slip: what surfaces have by themselves [m/s]
+        ("drift", "f8", (2,)),  # part of the slip by motions of the surfaces themselves [m/s]
         ("rate", "f8"),  # of a coordinate's gap or of its slip over the interval
         ("stop", "f8"),  # where a limited rate is held at the second knot, 0 if it is not
         ("A", "f8", (3, 3)),  # condensed: dF = F + A du
@@ -90,7 +94,7 @@ CONTACT_WORK = with_rows(
         ("F", "f8", (3,)),
         ("f", "f8", (3,)),  # impulse, contact axes
         ("weight", "f8"),  # of friction's products against s gamma on the path that is followed
-        ("aim", "f8"),  # what the products of friction aim at
+        ("aim", "f8"),  # target of friction's products
         ("warm", "i8"),  # whether the attempt starts from the last step's variables
         ("slides", "f8"),  # 1 where friction is moved along the central path, 0 where straight
         ("jumps", "f8"),  # inverse mass by which it lands after steps of any length [1/kg], or 0

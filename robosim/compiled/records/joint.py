@@ -11,22 +11,25 @@ from robosim.compiled.arrays import with_rows
 from robosim.compiled.records.chart import CHARTED
 from robosim.compiled.records.sizes import TRENDS
 
-# What a redundant constraint yields to, in parts of the inverse mass that it acts on: multipliers
-# of a loop that is held twice are the least ones. Far below the tolerance, far above rounding.
+# Compliance of redundant constraints, as a part of the inverse mass that they act on. With it, the
+# multipliers of a redundant loop are the smallest. Far below the tolerance, far above rounding.
 COMPLIANCE = 1e-12
 
 JOINT = with_rows(
     [
-        # What every sweep over a tree reads, in one cache line:
+        # Fields that every sweep over a tree reads, in one cache line:
         ("kind", "i8"),  # of its elimination in a tree
         ("parent", "i8"),  # nb for the world
-        ("first_child", "i8"),  # of the bodies that a tree's joints hold to its child, -1 for none
+        (
+            "first_child",
+            "i8",
+        ),  # first body that the tree's joints hold to its child, or -1
         ("next_child", "i8"),  # body that is held to the same parent, -1 after the last
         ("n_T", "i8"),  # rows of D_T and of D_R, in the joint frame
         ("n_R", "i8"),
         ("m_T", "i8"),  # rows of C_T and of C_R, in the joint frame
         ("m_R", "i8"),
-        # And where it begins and ends:
+        # Its points, and places of its coordinates:
         ("p_a", "f8", (3,)),  # in parent axes from its centre of mass
         ("p_b", "f8", (3,)),  # in child axes from its centre of mass
         ("q_begin", "i8"),
@@ -92,18 +95,18 @@ COUPLING = np.dtype(
 
 JOINT_STATE = np.dtype(
     [
-        ("impulse", "f8", (6,)),  # of the last step: multipliers, then what the laws gave
+        ("impulse", "f8", (6,)),  # of the last step: multipliers, then impulses of the laws
         ("rotor", "f8", (6,)),  # momenta of the rotors that enter the next step, by coordinate
         # Of a tree: rates of the coordinates in the last interval, of a BALL those of its body.
         ("mid", "f8", (6,)),
-        ("drive", "f8", (6,)),  # of the last step: what kept coordinates on their motions
+        ("drive", "f8", (6,)),  # of the last step: impulses that kept coordinates on their motions
     ]
 )
 
 JOINT_GUESS = np.dtype(  # of a tree
     [
         ("slope", "f8", (6,)),  # how the rates of the coordinates change [1/s]
-        # By how much guesses of the rates missed, how this has changed, and so on.
+        # Errors of the guesses of the rates, changes of these errors, and so on.
         ("missed", "f8", (6, TRENDS)),
     ]
 )
@@ -112,7 +115,7 @@ DIRECTIONS = np.dtype(  # Jacobian of a joint at the knot: constraints, then coo
     [
         ("G_a", "f8", (6, 6)),  # by the motion of the parent
         ("G_b", "f8", (6, 6)),  # and of the child
-        ("rows", "i8"),  # that are there: those of the constraints, or of coordinates too
+        ("rows", "i8"),  # number of rows: of the constraints, or of the coordinates as well
     ]
 )
 
@@ -129,14 +132,14 @@ JOINT_WORK = with_rows(
         ("held", "i8", (6,)),  # 1 for a coordinate that is constrained to `goal`
         ("goal", "f8", (6,)),
         ("goal_rate", "f8", (6,)),
-        ("law", "f8", (6,)),  # what the laws ask for, by coordinate
+        ("law", "f8", (6,)),  # impulses of the laws, by coordinate
         ("half", "f8", (6,)),  # the part of it that acts at the second knot as well
         ("rotor", "f8", (6,)),  # momenta of rotors that leave the interval
         ("rate", "f8", (6,)),  # of the coordinates over the interval
         ("before", "f8", (6,)),  # of a tree: rates of the coordinates in the interval before
         ("asked", "f8", (6,)),  # right-hand sides of its rows in the last linear solve
         ("turn", "f8", (4,)),  # goal of a free rotation
-        ("drive", "f8", (6,)),  # what keeps coordinates at their goals
+        ("drive", "f8", (6,)),  # impulses that keep coordinates at their goals
     ],
     A=6,  # derivative of `law` by the rates of the coordinates
 )
@@ -150,7 +153,7 @@ SERVO = np.dtype(  # of an actuator that is part of the equations: position and 
         ("target", "f8"),
         ("target_rate", "f8"),
         ("limit", "f8"),  # of its torque at standstill, either way
-        ("droop", "f8"),  # by how much that falls with the rate, along it
+        ("droop", "f8"),  # decrease of this limit with the rate, in the rate's direction
         ("start", "f8"),  # where the coordinate was as the step began
     ]
 )

@@ -56,13 +56,13 @@ COLUMN = np.dtype(  # of a joint's motion subspace, for each velocity
     [
         ("S", "f8", (6,)),  # how it moves the link: its reference point, its angular velocity
         ("rate", "f8", (6,)),  # of S
-        ("U", "f8", (6,)),  # momentum of what hangs on it, articulated, when it moves by S
+        ("U", "f8", (6,)),  # articulated inertia of all links beyond the joint, times S
         ("D", "f8"),  # 1 / (S . U), with the rotor
         ("u", "f8"),  # force along it that is left
     ]
 )
 
-# Of what hangs on a joint, about the reference point: force = M a + H alpha,
+# Articulated inertia of a link, about its reference point: force = M a + H alpha,
 # moment = H^T a + I alpha. Symmetric ones are kept as xx, xy, xz, yy, yz, zz.
 ARTICULATED = np.dtype([("M", "f8", (6,)), ("H", "f8", (3, 3)), ("I", "f8", (6,))])
 
@@ -84,8 +84,8 @@ SPATIAL_COLUMN = np.dtype(
     [
         ("S", "f8", (6,)),
         ("rate", "f8", (6,)),  # of S
-        ("turn", "f8", (6,)),  # v x S, with v before the joint: what moving it does to what v is
-        ("turn2", "f8", (6,)),  # and to what the acceleration is
+        ("turn", "f8", (6,)),  # v x S, with v before the joint: derivative of v by the coordinate
+        ("turn2", "f8", (6,)),  # derivative of the acceleration by the coordinate
         ("IS", "f8", (6,)),  # composite inertia times S
         ("BS", "f8", (6,)),  # transpose of B times S
         ("by_q", "f8", (6,)),  # how the force beyond answers the coordinate

@@ -57,7 +57,7 @@ TURN_POINT = np.dtype(
         ("bends", "f8", (3, 3, 3)),  # [j, l]: how axis j turns with hinge l
         ("rates", "f8", (3, 3)),  # of the axes
         ("slopes", "f8", (3, 3, 3)),  # [j, l]: rate of axis j by hinge l
-        ("inverse", "f8", (3, 3)),  # of the axes as rows: a moment by what it is along these
+        ("inverse", "f8", (3, 3)),  # of the axes as rows: a moment by its components along these
         ("spin", "f8", (3,)),  # angular velocity of the child to the parent
         ("momentum", "f8", (3,)),  # angular, of the child and all beyond it, about the centre
         ("rotors", "f8", (3,)),  # angular momentum of the rotors

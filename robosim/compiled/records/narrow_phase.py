@@ -1,4 +1,4 @@
-"""Records of the scratch memory in which it is found where two shapes may touch."""
+"""Records of the scratch memory of the narrow phase, which finds where two shapes may touch."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ PAIR_WORK = np.dtype(
         ("n", "f8", (3,)),
         ("pa", "f8", (3,)),
         ("pb", "f8", (3,)),
-        ("shift", "f8", (3,)),  # of the second shape, 0 but for a while
+        ("shift", "f8", (3,)),  # of the second shape, mostly 0
         ("separation", "f8"),
         ("best_kind", "i8"),
         ("best_1", "i8"),

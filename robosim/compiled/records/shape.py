@@ -101,7 +101,10 @@ PAIR = np.dtype(
 
 FOUND = np.dtype(  # of a pair in a step
     [
-        ("margin", "f8"),  # what it may come nearer [m], negative if it is out of reach
+        (
+            "margin",
+            "f8",
+        ),  # how much nearer the shapes may come [m], negative if out of reach
         ("near", "i8"),  # 1 for two moving bodies that have features
     ]
 )

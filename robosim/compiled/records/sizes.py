@@ -3,4 +3,4 @@
 from __future__ import annotations
 
 MAX_FACETS = 16  # of the linearized friction cone
-TRENDS = 4  # of what guesses miss: that, how it changes, how this does, and once more
+TRENDS = 4  # of errors of guesses: the error, its change, the change of this, and one more

@@ -14,7 +14,7 @@ ELEMENT = np.dtype(
         ("mu", "f8"),  # moduli of the energy, and its alpha
         ("lam", "f8"),
         ("alpha", "f8"),
-        ("ease", "f8"),  # density over the sum of g^2: what masses allow curvatures to lack
+        ("ease", "f8"),  # density over the sum of g^2: curvature that masses can make up for
     ]
 )
 
@@ -27,7 +27,7 @@ ELEMENT_WORK = np.dtype(
         ("C", "f8", (3, 3)),  # its cofactors
         ("J", "f8"),
         ("once", "f8"),  # 1 / (|F|^2 + 1)
-        ("shear", "f8"),  # what multiplies F and C in the stress [Pa]
+        ("shear", "f8"),  # `shear` and `press` are the factors of F and C in the stress [Pa]
         ("press", "f8"),
         ("half", "f8"),  # dt / 2
         ("h", "f8", (4, 3)),  # F g and C g

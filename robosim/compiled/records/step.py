@@ -1,4 +1,4 @@
-"""Records of a step as a whole: what it tells, and the scratch memory of what it calls."""
+"""Records of a step as a whole: its results, and scratch memory of its kernels."""
 
 from __future__ import annotations
 
@@ -20,12 +20,16 @@ SCRATCH = with_rows(
         ("S_a", "f8", (6, 6)),
         ("S_b", "f8", (6, 6)),
         ("f", "f8", (6,)),
-        ("misses", "f8", (TRENDS + 1,)),  # of guesses with none of JOINT_GUESS's `missed`, one, ...
+        (
+            "misses",
+            "f8",
+            (TRENDS + 1,),
+        ),  # errors of guesses by no trend in `missed`, by one, ...
         # Of limits of hinges that are not in the equations: the least gap at the first knot, and
         # the longest arc over its angle.
         ("open", "f8", (2,)),
         ("ahead", "f8"),  # when a contact with restitution is hit, after the first knot [s]
-        ("arcs", "i8"),  # 1 if work.rhs has what leads the knot's velocities from chords to arcs
+        ("arcs", "i8"),  # 1 if work.rhs has the change of the knot's velocities from chords to arcs
         *CHART_FIELDS,
     ],
     L=3,  # of a contact, about the reference of a body in a tree
@@ -36,9 +40,9 @@ INFO = np.dtype(
         ("status", "i8"),  # 0 converged, else a status of kernels.status
         ("iterations", "i8"),
         ("substeps", "i8"),
-        ("divided", "i8"),  # into how many of them it is divided to begin with; 0 for undivided
+        ("divided", "i8"),  # number of substeps at first; 0 for undivided
         ("order", "i8"),
-        ("attempt", "i8"),  # that led to the last solution, of kernels.status
+        ("attempt", "i8"),  # attempt that led to the last solution, see kernels.status
         ("residual", "f8"),  # [m/s]
         ("worst_body", "i8"),
         ("violation", "f8"),  # of the joints at the new knot [m or sine of a half angle]

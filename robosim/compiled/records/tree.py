@@ -17,9 +17,9 @@ TREE_WORK = with_rows(
         ("r1", "f8", (3,)),  # from the joint point on the parent's parent side to this one
         ("base", "f8", (3,)),  # from the parent's centre of mass to where the child is held
         ("s", "f8", (6,)),  # rates of the coordinates while the parent stands still
-        # Rates of the coordinates in the direction that was found, of a BALL that of its turn.
+        # Rates of the coordinates in Newton's direction; of a BALL, the change of its turn.
         ("d", "f8", (6,)),
-        ("passed", "f8", (6,)),  # what the joint passes on of f, about the parent's reference
+        ("passed", "f8", (6,)),  # part of f that the joint passes on, about the parent's reference
         ("f", "f8", (6,)),  # wrench about the reference
         ("u", "f8", (6,)),  # the same along the coordinates
         ("x", "f8", (6,)),  # motion of the reference
@@ -54,19 +54,19 @@ TREE_WORK = with_rows(
 )
 
 ARM_WORK = with_rows(  # of a joint that is part of a loop
-    [("y", "f8", (6,))],  # rates of its coordinates by one multiplier, while they are found
-    B=6,  # what the loop's multipliers do to the body, by row
-    C=6,  # what the body's motion does to the loop's rows
+    [("y", "f8", (6,))],  # scratch: rates of its coordinates by one multiplier
+    B=6,  # wrench on the body by the loop's multipliers, by row
+    C=6,  # loop's rows by the motion of the body
     # For each coordinate, by the loop's rows:
-    V=6,  # what they see of its rate
-    Y=6,  # rates that their multipliers give it
+    V=6,  # the rows by its rate
+    Y=6,  # its rate by the multipliers
     u=6,  # by how much of U the multipliers are passed on
 )
 
 LOOP_WORK = with_rows(  # at the loop's top
     [
         ("rows", "i8"),
-        ("mu", "f8", (6,)),  # multipliers, or what they have to be solved for
+        ("mu", "f8", (6,)),  # multipliers, or right-hand sides of their equations
     ],
     B=6,  # as those of its arms, about the top
     C=6,

@@ -1,4 +1,4 @@
-"""How kernels are compiled, and all that rests on numba's internals.
+"""How kernels are compiled, and all that depends on numba's internals.
 
-These may change with any version, so numba's version has an upper bound.
+These internals may change with any version, so numba's version has an upper bound.
 """

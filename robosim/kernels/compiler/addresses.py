@@ -1,7 +1,7 @@
-"""What kernels find at an address: values that were left there, functions to call, records.
+"""Access by address: values that are stored in memory, functions to call, records.
 
-The types of values are known by a number, their kind, so that the kernels that read them can be
-cached: a type itself is no constant that a cached kernel can be found by.
+A type of values is identified by a number, its kind. A kernel that reads such values can then be
+cached, as numba accepts a number as a constant of a cached kernel, but not a type.
 """
 
 import hashlib
@@ -12,7 +12,7 @@ from numba.extending import intrinsic
 
 from robosim.kernels.compiler.dense import ADDRESS, Placed, dense
 
-TYPES: dict[int, types.Type] = {}  # kind -> of the values
+TYPES: dict[int, types.Type] = {}  # kind -> type of the values
 
 
 def kind_of(known):
@@ -24,9 +24,9 @@ def kind_of(known):
 
 @intrinsic
 def leave(typing_context, memory, values):
-    """Leave values in memory, int64, if there is room; returns the words that they need.
+    """Store values in memory (int64) if there is room; returns the number of words that they need.
 
-    Without the owners of their arrays, which belong to the call that hands them over.
+    The owners of arrays are left out, as they belong to the caller.
     """
 
     def generate(context, builder, signature, arguments):
@@ -57,15 +57,15 @@ def without_owners(context, builder, kind, value):
 
 @intrinsic(prefer_literal=True)
 def load(typing_context, address, kind):
-    """The values that were left at an address, of a kind that is a literal."""
+    """The values that are stored at an address; the kind is a literal."""
     if not isinstance(kind, types.IntegerLiteral):
         return None
 
     def generate(context, builder, signature, arguments):
-        found = signature.return_type
-        if isinstance(found, Placed):
+        values_type = signature.return_type
+        if isinstance(values_type, Placed):
             return builder.inttoptr(arguments[0], ADDRESS)
-        pointer = context.get_value_type(found).as_pointer()
+        pointer = context.get_value_type(values_type).as_pointer()
         return builder.load(builder.inttoptr(arguments[0], pointer))
 
     return dense(TYPES[kind.literal_value])(address, kind), generate
@@ -83,7 +83,7 @@ def read_word(typing_context, address):
 
 @intrinsic
 def write_word(typing_context, address, value):
-    """Leave a whole number at an address."""
+    """Store a whole number at an address."""
 
     def generate(context, builder, signature, args):
         builder.store(args[1], builder.inttoptr(args[0], ir.IntType(64).as_pointer()))
@@ -94,7 +94,7 @@ def write_word(typing_context, address, value):
 
 @intrinsic
 def copy_record(typing_context, source, target):
-    """target = source, two records of a kind, as they lie in memory.
+    """target = source, for two records of the same type, by copying memory.
 
     numba would copy one number after the other, a thousand of them for a joint.
     """

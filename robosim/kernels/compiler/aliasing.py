@@ -1,8 +1,8 @@
-"""What LLVM is told about accesses to memory: which of them may concern the same number.
+"""Alias analysis by types: LLVM learns which accesses to memory may concern the same number.
 
-A field of a record is neither another field, nor a field of another record, wherever the records
-lie; a float is no whole number. An item of an array that a kernel gets as such may be of any field,
-as may what is read or written without being marked.
+Different fields never share memory, whether they are of the same type of record or of two types.
+Nor do floats and whole numbers. An item of an array that is an argument may belong to any field,
+and so may the data of an access that is not marked.
 """
 
 import functools
@@ -11,22 +11,22 @@ import hashlib
 from llvmlite import ir
 from numba.core import types
 
-PLACE = "place"  # where a part of a named tuple is told to lie
+PLACE = "place"  # alias name of the parts of named tuples
 
 
 @functools.cache
 def record_name(record):
-    """What tells a record's type from others."""
+    """A short name that identifies a type of records."""
     return hashlib.sha256(str(record).encode()).hexdigest()[:12]
 
 
 def names_of_items(kind):
-    """What items of a type are; of records nothing, as their fields are what is accessed."""
+    """Alias names of items of a type; None for records, whose fields are accessed instead."""
     return None if isinstance(kind, types.Record) else (str(kind),)
 
 
 def names_of_field(record, name):
-    """What a field of a record is, or the items of the array that it holds."""
+    """Alias names of a field of a record, or of the items of an array in this field."""
     kind = record.typeof(name)
     item = names_of_items(kind.dtype if isinstance(kind, types.NestedArray) else kind)
     return None if item is None else (*item, f"{record_name(record)}.{name}")

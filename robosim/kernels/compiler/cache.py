@@ -1,13 +1,12 @@
 """Where compiled kernels are kept.
 
-numba's cache looks at the file of the function that is called, and would go on serving it after
-a kernel that it calls in another file has changed. So the cache is kept in a folder that is named
-after a hash of all kernel sources, and of those of `robosim.compiled`, whose constants and records
-are compiled into them. A clone and an installed copy of the same sources share what is kept in
-`NUMBA_CACHE_DIR`.
+numba's cache only checks the file of the function that is called, and would load outdated code
+after a kernel in another file has changed. So the cache is a folder that is named after a hash of
+all sources of kernels and of `robosim.compiled`, whose constants and records are compiled into the
+kernels. A clone and an installed copy of the same sources share a cache in `NUMBA_CACHE_DIR`.
 
-A wheel may bring kernels that were compiled ahead, for a level of processors, in `READY`. What is
-not among them, or is for other sources, another numba or a better processor, is compiled.
+A wheel may bring kernels that were compiled ahead, for a level of processors, in `READY`. They are
+used for the same sources, the same numba and such a processor. All other kernels are compiled.
 """
 
 import hashlib
@@ -35,7 +34,7 @@ def is_writable(folder: Path) -> bool:
 
 
 def digest_of_sources() -> str:
-    """What tells kernels of other sources apart, and those that another numba has compiled."""
+    """A digest of all sources, of numba's version, and of whether bounds are checked."""
     digest = hashlib.sha256(f"{numba.__version__} {config.BOUNDSCHECK}".encode())
     for folder in ("compiled", "kernels"):
         for source in sorted((PACKAGE / folder).rglob("*.py")):
@@ -59,11 +58,11 @@ def cache_folder() -> Path | None:
 
 
 FOLDER = cache_folder()
-# What single kernels are lowered to is kept beside it, by the sources that each makes use of.
+# The folder of lowered kernels (`robosim.kernels.compiler.lowered`).
 LOWERED = None if FOLDER is None else FOLDER.parent / "lowered"
 READY = PACKAGE / "kernels" / "ready"
 # Levels of processors that kernels are compiled ahead for, by their LLVM names, best first: the
-# machine, and what else a processor needs.
+# machine, and the features that a processor needs.
 LEVEL_3 = ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")
 LEVELS = {
     "x86-64-v4": ("x86_64", (*LEVEL_3, "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")),
@@ -86,7 +85,7 @@ def levels_here() -> list[str]:
 
 
 def ready_folder() -> tuple[Path, tuple[str, str, str]] | None:
-    """Where kernels lie that were compiled ahead for here, and what numba calls their target."""
+    """Folder of kernels compiled ahead for this processor, and numba's name of their target."""
     if not READY.is_dir() or config.CPU_NAME:
         return None
     for level in levels_here():
@@ -106,7 +105,7 @@ AHEAD = ready_folder()
 def named(*kinds):
     """A decorator that names a function for the kinds of values that it reads.
 
-    numba tells code of the same name apart by a number that it counts anew in each process.
+    numba would distinguish functions of one name by a counter, which differs between processes.
     """
 
     def decorate(function):

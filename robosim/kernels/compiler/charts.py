@@ -1,4 +1,4 @@
-"""The charts of a mechanism, which its joints' records lead to."""
+"""The charts of a mechanism, whose addresses are in the records of its joints."""
 
 from llvmlite import ir
 from numba import typeof, types
@@ -14,7 +14,7 @@ CHARTS = typeof(NO_CHARTS)
 def charts_of(typing_context, joint, scratch):
     """The `Charts` of the mechanism that a joint's record belongs to; None in lanes.
 
-    Mechanisms with charts take no steps in lanes. `scratch` is a record whose floats tell of these.
+    Mechanisms with charts take no steps in lanes. `scratch` is a record whose floats may be lanes.
     """
     kinds = (scratch.typeof(name) for name in scratch.fields)
     if any(type(getattr(kind, "dtype", kind)) is Lanes for kind in kinds):
@@ -40,7 +40,7 @@ def charts_of(typing_context, joint, scratch):
 
 
 def array_at(context, builder, kind, address, count):
-    """The array (count,) at an address, which somebody else owns."""
+    """The array (count,) at an address, without an owner."""
     array = context.make_array(kind)(context, builder)
     item = context.get_data_type(kind.dtype)
     size = ir.Constant(ir.IntType(64), context.get_abi_sizeof(item))

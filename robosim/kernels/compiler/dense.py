@@ -1,13 +1,12 @@
-"""How kernels hand over arrays and named tuples: as little as tells what they are.
+"""How arrays and named tuples are passed to kernels: by as few numbers as possible.
 
-numba hands over seven numbers for an array and puts them together again in what is called. All but
-two of these are constants here, or follow from the shape: an array is `Dense`, contiguous, and
-handed over as an address and a shape.
+numba passes seven numbers for each array. Here most of them are constants or follow from the
+shape: a `Dense` array is contiguous, and passed as an address and a shape.
 
-numba hands over each array of a named tuple. A model and its scratch memory have a hundred: a call
-took as long as the elimination of two joints, whatever the kernel made use of. Here a named tuple
-is `Placed`: it lies in memory, as `robosim.kernels.compiler.addresses` leaves it there, and its
-address is handed over. A kernel reads where the arrays are that it works on.
+numba passes each array of a named tuple. A model and its scratch memory have a hundred arrays, so
+a call took as long as the elimination of two joints. Here a named tuple is `Placed`: it lies in
+memory, where `robosim.kernels.compiler.addresses` stores it, and its address is passed. A kernel
+loads only the arrays that it uses.
 """
 
 import functools
@@ -21,20 +20,20 @@ from robosim.kernels.compiler.aliasing import PLACE, marked
 
 WORD = ir.IntType(64)
 ADDRESS = ir.IntType(8).as_pointer()
-# Where the parts of numba's arrays are, of which the first two tell who owns them.
 NAMED = types.BaseNamedTuple  # type: ignore[attr-defined]
+# Places of the parts of numba's arrays, behind two that name the owner.
 ITEMS, ITEM_SIZE, DATA, SHAPE, STRIDES = range(2, 7)
 
 
 class Dense(types.Array):
-    """An array that is contiguous in C, which nobody owns."""
+    """An array that is contiguous in C, without an owner."""
 
     def __init__(self, dtype, ndim, readonly=False):
         super().__init__(dtype, ndim, "C", readonly=readonly)
 
 
-class Placed(types.NamedTuple):
-    """A named tuple that lies in memory, where nobody changes it, as numba would have its value."""
+class Placed(types.NamedTuple):  # type: ignore[name-defined]
+    """A named tuple in memory, in the layout of numba's value; it is never changed."""
 
     def __init__(self, kinds, named):
         super().__init__(kinds, named)
@@ -57,7 +56,7 @@ def item_size(kind):
 
 @register_default(Dense)
 class DenseModel(models.ArrayModel):
-    """numba's array, but as an argument an address and a shape."""
+    """numba's array, which as an argument is an address and a shape."""
 
     def get_argument_type(self):
         return self.get_value_type().elements[DATA], (WORD,) * self.fe_type.ndim
@@ -102,7 +101,7 @@ def counts_of(builder, kind, value):
 
 
 def address_at(builder, kind, value, indices):
-    """(where an item of a contiguous array is, or the first one of a part, and the part's shape).
+    """(address of an item of a contiguous array, or of a part's first item, and the part's shape).
 
     `indices` are words, for the first axes of the array.
     """
@@ -118,14 +117,14 @@ def address_at(builder, kind, value, indices):
 
 @register_default(Placed)
 class PlacedModel(models.PrimitiveModel):
-    """The address of what lies in memory."""
+    """The value of a `Placed` tuple is its address."""
 
     def __init__(self, manager, kind):
         super().__init__(manager, kind, ADDRESS)
 
 
 def lying(context, kind):
-    """The llvm type of a value where it lies in memory."""
+    """The llvm type of a value in memory."""
     if isinstance(kind, NAMED):
         return ir.LiteralStructType([lying(context, one) for one in kind])
     return context.get_value_type(kind)
@@ -155,13 +154,13 @@ def aligned(offset, alignment):
 
 @functools.cache
 def offsets(context, kind):
-    """Where the parts of a named tuple lie in memory [bytes]."""
-    found, end = [], 0
+    """Offsets of the parts of a named tuple in memory [bytes]."""
+    offsets_of_parts, end = [], 0
     for part in kind:
         size, alignment = bytes_of(lying(context, part))
-        found.append(aligned(end, alignment))
-        end = found[-1] + size
-    return found
+        offsets_of_parts.append(aligned(end, alignment))
+        end = offsets_of_parts[-1] + size
+    return offsets_of_parts
 
 
 def part_of(context, builder, kind, value, k):

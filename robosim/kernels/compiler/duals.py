@@ -1,12 +1,12 @@
 """Numbers with their derivatives in some directions, in one vector register.
 
 A kernel that is compiled for records whose floats are `duals` (`robosim.kernels.compiler.lanes.
-laned`) computes, beside each number, how the number changes along up to `DIRECTIONS` changes of
-what the kernel was given: the first element of a vector is the number, the others its derivatives.
-What a kernel decides, it decides by the numbers alone. So all kernels can be compiled for duals,
-and take the same way as for plain floats. Only equal are duals if their derivatives are, too.
+laned`) computes, beside each number, its derivatives along up to `DIRECTIONS` directions of the
+inputs. The first element of a vector is the number, the others are its derivatives. Branches depend
+on the numbers alone, so kernels take the same branches for duals as for plain floats. Exceptions
+are `==` and `!=`, for which duals are equal only if their derivatives are equal, too.
 
-Where a function has no derivative, one of the two sides counts; that of a root of zero is zero.
+Where a function has no derivative, a one-sided one is taken; for the root of zero it is zero.
 """
 
 import math
@@ -63,7 +63,7 @@ class Duals(Lanes):
 register_default(Duals)(LanesModel)
 duals = Duals("duals", DIRECTIONS + 1)
 FIRST = ir.Constant(INDEX, 0)
-SETTLED = 1e-6  # part of the largest derivative, or of the number, by which others may change
+SETTLED = 1e-6  # change that is allowed, relative to the largest derivative or the number
 
 
 def number(builder, dual):
@@ -77,7 +77,7 @@ def with_number(builder, dual, value):
 
 
 def times(builder, value, dual):
-    """All that is in a dual times a float."""
+    """A float times a dual."""
     return builder.fmul(spread(builder, value, dual.type.count), dual)
 
 
@@ -88,14 +88,14 @@ def all_slopes(builder, slopes, dual):
 
 
 def add_product(builder, a, b, c, add):
-    """a b + c of three duals, by `add`, which is that of vectors; numbers as those of floats."""
+    """a b + c of three duals, by `add`, the a b + c of vectors; numbers are as those of floats."""
     numbers = [reordered(builder, one, [0] * one.type.count) for one in (a, b)]
     out = add(numbers[0], b, c)
     return all_slopes(builder, add(numbers[1], a, out), out)
 
 
 def product(builder, a, b, add):
-    """a b of two duals, from which a sum can take them."""
+    """a b of two duals, which keeps its factors, so that a sum can be fused with it."""
     numbers = [reordered(builder, one, [0] * one.type.count) for one in (a, b)]
     out = builder.fmul(numbers[0], b)
     out = all_slopes(builder, add(numbers[1], a, out), out)
@@ -144,7 +144,7 @@ for _function, _sign in COMPARISONS.items():
     @lower_builtin(_function, Duals, Duals)
     def compare(context, builder, signature, args, sign=_sign):
         if sign in ("==", "!="):
-            # What is left out where a number is zero has to stay where it has derivatives.
+            # Terms that are skipped for a zero are needed if this zero has derivatives.
             differ = any_of(builder, builder.fcmp_unordered("!=", *args))
             return differ if sign == "!=" else builder.not_(differ)
         return builder.fcmp_ordered(sign, *(number(builder, arg) for arg in args))
@@ -159,7 +159,7 @@ for _size in (abs, math.fabs):
 
 
 def scalar(context, builder, function, *args):
-    """What a function makes of plain floats."""
+    """The value of a function of plain floats."""
     signature = typing.signature(types.float64, *([types.float64] * len(args)))
     return context.get_function(function, signature)(builder, list(args))
 
@@ -297,10 +297,10 @@ def number_of(typing_context, dual):
 
 @intrinsic
 def is_settled(typing_context, dual, before):
-    """Whether the derivatives of a dual are what they were before, up to SETTLED.
+    """Whether the derivatives of a dual have changed by less than SETTLED; True for plain floats.
 
-    That is a part of the largest of them or of the number, as all may be nothing but rounding.
-    Those of plain floats always are.
+    Changes are relative to the largest derivative or the number, as all derivatives may be
+    rounding errors.
     """
     if not isinstance(dual, Duals):
         return types.boolean(dual, before), lambda *_: ir.Constant(TRUTH, 1)
@@ -323,9 +323,9 @@ def is_settled(typing_context, dual, before):
 
 @intrinsic
 def response(typing_context, change, cause):
-    """What a change of a dual is of the change that has caused it, where that is largest.
+    """Ratio of a dual's change to the change that caused it, in the element of the largest cause.
 
-    Zero of plain floats, and without a cause.
+    Zero for plain floats, and without a cause.
     """
     if not isinstance(change, Duals):
         return types.float64(change, cause), lambda *_: ir.Constant(DOUBLE, 0.0)

@@ -1,4 +1,4 @@
-"""Who is told when numba begins to compile a function, and when it has ended."""
+"""Notification of when numba begins to compile a function, and when it has finished."""
 
 from collections.abc import Callable
 

@@ -1,12 +1,12 @@
-"""Kernels that are compiled by themselves, and only for mechanisms that have use for them.
+"""Kernels that are compiled separately, and only for mechanisms that need them.
 
-A `feature` is called as a kernel is, by the address that `Model.calls` of its argument `model` has
-for it: so its callers are compiled without it, the same for all models. They ask for what the model
-has before they call one, as there is no address where it has nothing. It returns a whole number.
-`robosim.runtime.features` has those compiled that a model needs.
+A `feature` is called like a kernel, but by its address in `Model.calls` of its argument `model`. So
+its callers are the same for all models. They first check that the model has elements which need
+the feature, because otherwise there is no address. A feature returns a whole number.
+`robosim.runtime.features` compiles the features that a model needs.
 
-What lanes and duals are of has to be known without the caller: numbers of a feature's arguments are
-declared as `NUMBER`s, which have them, or as `WHOLE` ones.
+The types of a feature's arguments must be known without its callers. So arguments that are numbers
+are declared: as `NUMBER`, which may be a float, lanes or a dual, or as `WHOLE`.
 """
 
 import inspect
@@ -25,7 +25,7 @@ ALL: dict = {}  # place in Model.calls -> Feature
 
 
 class Feature:
-    """A kernel that is called by its address, which is at a place of `Model.calls`."""
+    """A kernel that is called by its address, at this place of `Model.calls`."""
 
     def __init__(self, place, function, numbers):
         self.place, self.part = place, part(function)
@@ -36,17 +36,17 @@ class Feature:
         lower_builtin(self, types.VarArg(types.Any))(self._call)
 
     def kinds(self, known, number):
-        """Types of the arguments: `known` by name, or those of numbers, which are `number`s."""
-        found = {NUMBER: number, WHOLE: types.int64}
+        """Types of the arguments: `known` by name; a `NUMBER` is of type `number`."""
+        declared = {NUMBER: number, WHOLE: types.int64}
         return tuple(
-            found[self._numbers[name]] if name in self._numbers else known[name]
+            declared[self._numbers[name]] if name in self._numbers else known[name]
             for name in self.names
         )
 
     def _template(self, args, kws):
         """How numba finds the types of a call."""
-        given = dict(zip(self.names, args, strict=False)) | kws
-        known = {name: dense(types.unliteral(kind)) for name, kind in given.items()}
+        arguments = dict(zip(self.names, args, strict=False)) | kws
+        known = {name: dense(types.unliteral(kind)) for name, kind in arguments.items()}
         signature = types.int64(*self.kinds(known, number_in(known.get("state"))))
         template = make_concrete_template("feature", self, [signature])
         by_name = inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -68,7 +68,7 @@ class Feature:
         left, nothing = cgutils.alloca_once(builder, word), cgutils.alloca_once(builder, exception)
         packer = context.get_arg_packer(signature.args)
         ended = builder.call(function, [left, nothing, *packer.as_arguments(builder, args)])
-        # As kernels end where lanes part.
+        # If lanes part in the feature, its caller ends as well.
         with cgutils.if_unlikely(builder, builder.icmp_signed("!=", ended, ended.type(0))):
             builder.ret(ended)
         return builder.load(left)
@@ -80,7 +80,7 @@ def number_in(state):
 
 
 def feature(place, **numbers):
-    """A decorator of a kernel that is compiled by itself; `numbers` declares those it takes."""
+    """A decorator of features; `numbers` declares the arguments that are numbers."""
 
     def decorate(function):
         ALL[place] = Feature(place, function, numbers)

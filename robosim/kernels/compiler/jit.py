@@ -1,20 +1,20 @@
 """How kernels are compiled: cached, without the interpreter lock, floats as in C.
 
 An `entry` is called from Python, a `kernel` by other kernels only. A `stage` is called from one
-place and becomes part of its caller. An `aside` is for what few mechanisms have: it stays out of
-its callers, which are the faster where they do not call it. They ask before they do, as where they
-call it is taken for a place that is seldom reached. A `part` is compiled by itself, as an entry is,
-and called by its address: from stages, or from a `bridge`, as it writes what no argument of its
-caller is seen to lead to. None of them raises: a division by zero gives inf or nan.
+place and is inlined there. An `aside` is for features that few mechanisms have: it is not inlined,
+and LLVM takes its calls for unlikely. So its callers are faster for all other mechanisms, and call
+it in a branch that they rarely take. A `part` is compiled separately, as an entry is, and called by
+its address. It writes to memory to which no argument of its caller visibly leads, so its callers
+are stages or a `bridge`. None of them raises: a division by zero gives inf or nan.
 
-numba would make each kernel a wrapper for Python, cache it, optimize it with all that it calls,
-again at every level of the nest, and make machine code of it that nobody runs. `KernelLibrary`
-spares all that: entries are optimized, compiled and cached as a whole, in two thirds of the time.
+numba would give each kernel a wrapper for Python and machine code, cache it, and optimize it with
+all its callees, again at each level of calls. `KernelLibrary` avoids this: only entries are
+optimized, compiled and cached, as a whole, in two thirds of the time.
 
-Kernels may take it that no two of their arguments lead to memory that one of them writes
-(`tests/unit/test_kernel_arguments.py` holds them to it), and that only entries are called from
-elsewhere. So numbers stay in registers over what is written, and arguments that nobody uses, or
-that are the same in all calls, are not passed: a quarter of the time of a standing A1.
+Kernels are compiled with two assumptions: no two arguments lead to memory that one of them writes
+(`tests/unit/test_kernel_arguments.py` checks this), and only entries are called from elsewhere. So
+LLVM keeps numbers in registers across writes, and does not pass arguments that are unused or the
+same in all calls. Both save a quarter of the time of a standing A1.
 """
 
 import functools
@@ -47,10 +47,10 @@ from robosim.kernels.compiler.lowering import KernelLowering, digest_of_types
 
 try:
     import fcntl
-except ImportError:  # where there is none, two processes compile what both want
+except ImportError:  # without it, two processes may compile the same function
     fcntl = None  # type: ignore[assignment]
 
-# What a file in the cache raises that is cut off, or names what other sources have.
+# Errors of loading a file that is cut off, or that refers to names of other sources.
 UNREADABLE = (
     AttributeError, EOFError, ImportError, IndexError, KeyError, RuntimeError, TypeError,
     UnpicklingError, ValueError, zlib.error,
@@ -60,12 +60,12 @@ OPTIONS = {"error_model": "numpy", "nogil": True, "_nrt": False}
 
 @functools.cache
 def digest_of(source):
-    """What tells the versions of a file apart."""
+    """A digest of the content of a file."""
     return hashlib.sha256(Path(source).read_bytes()).hexdigest()[:16]
 
 
 class Locator(_CacheLocator):
-    """Finds what a function was compiled to by its place in the sources, wherever these lie."""
+    """Locates compiled functions by module and line, wherever the sources are."""
 
     def __init__(self, function, source):
         self._place = f"{function.__module__}-{function.__code__.co_firstlineno}"
@@ -87,7 +87,7 @@ class Locator(_CacheLocator):
 
 
 class Files(CompileResultCacheImpl):
-    """The files of `KernelCache`, which are compressed: most of them is names of types."""
+    """The files of `KernelCache`, which are compressed, as they mostly contain names of types."""
 
     _locator_classes = (Locator,)
 
@@ -95,13 +95,13 @@ class Files(CompileResultCacheImpl):
         return zlib.compress(dumps(super().reduce(cres)), 1)
 
     def rebuild(self, target_context, payload):
-        found = super().rebuild(target_context, pickle.loads(zlib.decompress(payload)))
-        found.library._shared_module = None  # so that none puts it into other code
-        return found
+        compiled = super().rebuild(target_context, pickle.loads(zlib.decompress(payload)))
+        compiled.library._shared_module = None  # so that it is not linked into other code
+        return compiled
 
 
 def known_as(value):
-    """What a value inside a closure is, the same in all processes: a kind, a scheme, a kernel."""
+    """A name, the same in all processes, of a value in a closure: a kind, a scheme, a kernel."""
     value = getattr(value, "py_func", value)
     name = getattr(value, "__qualname__", "")
     module = getattr(value, "__module__", "") or getattr(value, "__name__", "")
@@ -109,9 +109,9 @@ def known_as(value):
 
 
 class KernelCache(FunctionCache):
-    """A cache from which machine code is taken without all that numba compiles it with.
+    """A cache that loads machine code without importing all modules of numba's compiler.
 
-    numba imports that first, for a fifth of a second; compiling asks for it by itself.
+    numba's cache imports these modules first, which takes a fifth of a second.
     """
 
     _impl_class = Files
@@ -119,7 +119,7 @@ class KernelCache(FunctionCache):
     def __init__(self, function):
         super().__init__(function)
         self._inside = [cell.cell_contents for cell in function.__closure__ or ()]
-        self._ahead, self.found = None, None  # `found` has been saved, or compiled elsewhere
+        self._ahead, self.saved = None, None  # `saved` is in the cache already
         self._name = f"{function.__module__}.{function.__qualname__}"[:100]
         if cache.AHEAD is not None and type(self) is KernelCache:
             self._ahead = AheadCache(function)
@@ -128,28 +128,28 @@ class KernelCache(FunctionCache):
         rtsys.initialize(target_context)
         with self._guard_against_spurious_io_errors():
             try:
-                found = self._load_overload(sig, target_context)
+                compiled = self._load_overload(sig, target_context)
             except UNREADABLE as error:
                 logging.getLogger(__name__).info("%s: made again (%s)", self.cache_path, error)
                 self.throw_away()
-                found = None
-        if found is None and self._ahead is not None:
-            found = self._ahead.load_overload(sig, target_context)
-        return found
+                compiled = None
+        if compiled is None and self._ahead is not None:
+            compiled = self._ahead.load_overload(sig, target_context)
+        return compiled
 
     def _index_key(self, sig, codegen):
         code = hashlib.sha256(self._py_func.__code__.co_code).hexdigest()
         return digest_of_types(sig), codegen.magic_tuple(), (code, *map(known_as, self._inside))
 
     def save_overload(self, sig, data):
-        if data is not self.found:
+        if data is not self.saved:
             super().save_overload(sig, data)
 
     @contextmanager
     def turn(self):
-        """Wait while another process compiles the function, for whatever types.
+        """Wait while another process compiles the function, for any types.
 
-        All that a function is compiled to has one index, which one at a time may change.
+        All types share an index file, which only one process at a time may change.
         """
         file = None
         if fcntl is not None and cache.FOLDER is not None:
@@ -165,41 +165,41 @@ class KernelCache(FunctionCache):
                 file.close()
 
     def throw_away(self):
-        """Forget what cannot be read."""
+        """Delete files that cannot be read."""
         self.flush()
 
 
 class AheadLocator(Locator):
-    """Finds what came along with the package."""
+    """Locates compiled functions that came with the package."""
 
     def get_cache_path(self):
         return str(cache.AHEAD[0])
 
 
 class AheadFiles(Files):
-    """Files that came along with the package."""
+    """Files that came with the package."""
 
     _locator_classes = (AheadLocator,)
 
 
 class AheadCache(KernelCache):
-    """Kernels that were compiled ahead, for a level of processors: these are read alone."""
+    """Kernels that were compiled ahead, for a level of processors; read-only."""
 
     _impl_class = AheadFiles
 
     def _index_key(self, sig, codegen):
-        own, _, code = super()._index_key(sig, codegen)
-        return own, cache.AHEAD[1], code
+        types_digest, _, code = super()._index_key(sig, codegen)
+        return types_digest, cache.AHEAD[1], code
 
     def save_overload(self, sig, data):
-        """What is compiled is kept elsewhere, if anywhere."""
+        """Nothing is saved here."""
 
     def throw_away(self):
-        """They stay as they are."""
+        """Nothing is deleted here."""
 
 
 def plain(kind):
-    """The kind of an argument that a kernel is compiled for: no constant, no length of a vector.
+    """The type of an argument that a kernel is compiled for, without constants and lengths.
 
     numba would compile `f(x, True)` beside `f(x, False)`, and either beside `f(x, y)`; and `f(v)`
     anew for each length of a vector v that is part of a record.
@@ -210,16 +210,16 @@ def plain(kind):
 
 
 def resolve(template_of, args, kws):
-    """What a call by another kernel is compiled to, with what numba finds it by."""
+    """Resolve a call by another kernel, with the plain types of the arguments."""
     kws = {name: plain(kind) for name, kind in kws.items()}
     return template_of(tuple(map(plain, args)), kws)
 
 
 def compiler(kind, cached=False, **options):
-    """A decorator like njit, by a compiler of a kind; what is cached lies where kernels are kept.
+    """A decorator like njit, with a compiler of this kind, and with the cache of kernels.
 
-    None is compiled by numba's own: its library leaves kernels as weak symbols, which a process may
-    find in another entry, compiled for fewer arguments.
+    numba's own compiler is never used. Its library leaves kernels as weak symbols, for which a
+    process may take those of another entry, which were compiled for fewer arguments.
     """
 
     def decorate(function):
@@ -238,7 +238,7 @@ def compiler(kind, cached=False, **options):
 
 
 class Codegen:
-    """numba's code generator, of which some is done otherwise."""
+    """numba's code generator, for subclasses that replace single methods."""
 
     def __init__(self, codegen):
         self._codegen = codegen
@@ -248,16 +248,16 @@ class Codegen:
 
 
 class NoEnvironment(Codegen):
-    """One that keeps no Python objects for what it generates: kernels use none."""
+    """A code generator that keeps no Python objects for the code, as kernels use none."""
 
     def set_env(self, env_name, env):
         pass
 
 
 class NoVectors(Codegen):
-    """One that does not look for loops that could fill vectors.
+    """A code generator that does not vectorize loops.
 
-    Those of kernels go over three or six numbers, or over bodies: nothing is gained by it.
+    Loops of kernels go over three or six numbers, or over bodies: nothing would be gained.
     """
 
     def _module_pass_manager(self, **options):
@@ -265,10 +265,10 @@ class NoVectors(Codegen):
 
 
 class KernelLibrary(JITCodeLibrary):
-    """What a kernel is compiled to: code to be put into its callers, which nothing else runs.
+    """The code of a kernel, which is linked into its callers.
 
-    It is neither linked to what it calls, nor optimized, nor made into machine code by itself; its
-    last callers, the entries, are so as a whole.
+    It is neither linked with its callees, nor optimized, nor compiled to machine code by itself.
+    This is done for each entry as a whole.
     """
 
     @property
@@ -287,7 +287,7 @@ class KernelLibrary(JITCodeLibrary):
 
 
 class AsideLibrary(KernelLibrary):
-    """The same for a kernel that is seldom called, and stays out of its callers."""
+    """The code of a kernel that is seldom called, and not inlined."""
 
     def finalize(self):
         for function in self._final_module.functions:
@@ -298,11 +298,11 @@ class AsideLibrary(KernelLibrary):
 
 
 def all_linked(library):
-    """The libraries that a library needs, with those that these need, each after all its callers.
+    """All libraries that a library needs, directly or through others, each after all its callers.
 
-    LLVM links nothing that no caller has asked for by then.
+    LLVM links a function only if a caller has been linked before.
     """
-    found, seen, left = [], set(), [(library, iter(library._linking_libraries))]
+    libraries, seen, left = [], set(), [(library, iter(library._linking_libraries))]
     while left:
         one, others = left[-1]
         for other in others:
@@ -313,12 +313,12 @@ def all_linked(library):
                 break
         else:
             left.pop()
-            found.append(one)
-    return found[-2::-1]
+            libraries.append(one)
+    return libraries[-2::-1]
 
 
 class EntryLibrary(JITCodeLibrary):
-    """What an entry is compiled to, with all kernels that it calls as its own."""
+    """The code of an entry, with its own copy of all kernels that it calls."""
 
     def __init__(self, codegen, name):
         super().__init__(NoVectors(codegen), name)
@@ -341,23 +341,23 @@ class EntryLibrary(JITCodeLibrary):
         self._ensure_finalized()
         functions = (f for f in self._final_module.functions if not f.is_declaration)
         names = [f.name for f in functions if f.linkage == Linkage.external]
-        # numba looks at this for what there is.
+        # From this code, numba reads the names of all functions.
         there = "".join(f'define void @"{name}"() {{ ret void }}\n' for name in names)
         code = parse_assembly(there).as_bitcode()
         return self.name, "object", (self._get_compiled_object(), code)
 
 
 class Something:
-    """An argument that is not None, in the way that numba's pruning of branches asks for it."""
+    """Represents an argument that is not None in numba's pruning of branches."""
 
     literal_type = types.int64
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class PruneNone(FunctionPass):
-    """Leave out what follows `if x is None` for an argument x that is something else.
+    """Remove branches of `if x is None` for arguments x that are not None.
 
-    numba itself leaves out only what follows `if x is not None` for one that is None.
+    numba itself only removes branches of `if x is not None` for arguments that are None.
     """
 
     _name = "prune_none"
@@ -373,9 +373,9 @@ class PruneNone(FunctionPass):
 
 
 class QuickFlags(Flags):
-    """numba's flags, which tell two of them apart without asking for all 30 options of both.
+    """numba's flags, with a comparison that does not evaluate all 30 options of both.
 
-    numba looks up by them what operators and functions of its own are compiled to.
+    Flags are compared whenever numba looks up a compiled operator or function of its own.
     """
 
     __slots__ = ()
@@ -411,13 +411,13 @@ PASSES = (
 )
 
 
-# As gc.set_threshold takes it; Python looks at 700, 10, 10, which is a tenth of all compiling.
+# For gc.set_threshold. With Python's 700, 10, 10, collection takes a tenth of all compiling.
 SELDOM = 20000, 20, 20
 
 
 @contextmanager
 def seldom_collected() -> Iterator[None]:
-    """Let Python look for garbage less often: what compiling makes is in use for long."""
+    """Let Python collect garbage less often, as objects of the compiler are in use for long."""
     before = gc.get_threshold()
     gc.set_threshold(*map(max, before, SELDOM))
     try:
@@ -427,9 +427,9 @@ def seldom_collected() -> Iterator[None]:
 
 
 class EntryCompiler(Compiler):
-    """numba's own, but for the library, and for all that kernels have no use for.
+    """numba's compiler with another library, and without passes that kernels do not need.
 
-    They have no closures, generators, contexts, exceptions, or expressions of arrays.
+    Kernels have no closures, generators, contexts, exceptions, or expressions of arrays.
     """
 
     kind = EntryLibrary
@@ -446,16 +446,16 @@ class EntryCompiler(Compiler):
             return super().compile_extra(func) if kept is None else self._compile_once(func, kept)
 
     def _compile_once(self, func, kept):
-        """What a function is compiled to, by this process or by another one at the same time."""
+        """The compiled function, by this process or by another one at the same time."""
         kinds = tuple(self.state.args)
         with kept.turn():
-            kept.found = None
-            found = kept.load_overload(kinds, self.state.targetctx)
-            if found is None:
-                found = super().compile_extra(func)
-                kept.save_overload(kinds, found)
-            kept.found = found
-        return found
+            kept.saved = None
+            compiled = kept.load_overload(kinds, self.state.targetctx)
+            if compiled is None:
+                compiled = super().compile_extra(func)
+                kept.save_overload(kinds, compiled)
+            kept.saved = compiled
+        return compiled
 
     def define_pipelines(self):
         passes = PassManager("kernels")
@@ -466,13 +466,13 @@ class EntryCompiler(Compiler):
 
 
 class BridgeCompiler(EntryCompiler):
-    """The same for kernels."""
+    """The compiler of kernels whose arguments may lead to the same memory."""
 
     kind = KernelLibrary
 
 
 class KernelCompiler(BridgeCompiler):
-    """The same for kernels whose arguments lead to all that they work on, each to its own."""
+    """The compiler of kernels whose arguments lead to all their data, each to other data."""
 
     def compile_extra(self, func):
         self.state.flags.noalias = True
@@ -480,7 +480,7 @@ class KernelCompiler(BridgeCompiler):
 
 
 class AsideCompiler(KernelCompiler):
-    """The same for kernels that are seldom called."""
+    """The compiler of kernels that are seldom called."""
 
     kind = AsideLibrary
 

@@ -1,14 +1,14 @@
 """Several states, or several limbs of one, in one number: the lanes of vector registers.
 
-A kernel that is compiled for records whose floats are `lanes` (`laned`) takes `WIDTH` states the
-same way at once, with the same operations in the same order as for one of them. Whole numbers are
-shared by all states. A comparison of lanes is a mask; where a branch asks for one that does not
-hold for all states or for none, they part: the kernel ends at once, and so do all that have called
-it, up to `together`, which tells so. `everywhere`, `somewhere` and `pick` do not part.
+A kernel that is compiled for records whose floats are `lanes` (`laned`) computes `WIDTH` states at
+once, with the same operations in the same order as for one state. All states share the whole
+numbers. A comparison of lanes is a mask. If a branch depends on a mask that holds for some states
+and not for others, the states part: the kernel and its callers end at once, up to `together`, which
+reports this. `everywhere`, `somewhere` and `pick` do not part.
 
-Of `limbs` each lane has a limb of the same robot, and all of what the limbs hang on: the same
-numbers in every lane, and the same operations with them. So what is summed up over the bodies is to
-be summed up over the lanes as well (`over_limbs`), with what all of them have counted only once.
+With `limbs`, each lane has one limb of the same robot, and the trunk that all limbs hang on. The
+trunk has the same numbers in every lane. So a sum over bodies has to be summed over the lanes as
+well (`over_limbs`), where the trunk counts only once.
 """
 
 import math
@@ -51,12 +51,12 @@ class Lanes(types.Type):
 
     @staticmethod
     def number(builder, value):
-        """What is compared of one."""
+        """The part of a value that is compared."""
         return value
 
     @staticmethod
     def factors_of(value):
-        """What a value is the product of, if it is one."""
+        """The factors of a value that is a product, or else None."""
         return product_of(value)
 
     @staticmethod
@@ -87,7 +87,7 @@ def fma(builder, a, b, c):
 
 
 class Mask(types.Type):
-    """A truth for each of some lanes."""
+    """A truth value for each lane."""
 
     def __init__(self, of):
         self.of = of
@@ -116,9 +116,9 @@ class MaskModel(models.PrimitiveModel):
 
 
 def lanes_among(kinds):
-    """The lanes that some types, or the masks among them, are of; None if there are none."""
-    found = {kind.of if isinstance(kind, Mask) else kind for kind in kinds}
-    return next((kind for kind in found if isinstance(kind, Lanes)), None)
+    """The type of lanes among some types and masks; None if there are no lanes."""
+    numbers = {kind.of if isinstance(kind, Mask) else kind for kind in kinds}
+    return next((kind for kind in numbers if isinstance(kind, Lanes)), None)
 
 
 class LanedRecord(types.Record):
@@ -190,7 +190,7 @@ def any_of(builder, condition):
 
 
 def agreed(context, builder, condition):
-    """Whether a mask holds in all lanes; the kernel ends here where it does in some only."""
+    """Whether a mask holds in all lanes; the kernel ends here if it holds in some lanes only."""
     every, some = all_of(builder, condition), any_of(builder, condition)
     with builder.if_then(builder.and_(some, builder.not_(every)), likely=False):
         context.call_conv._return_errcode_raw(builder, ir.Constant(INDEX, PARTED))
@@ -203,7 +203,7 @@ def cast_truth(context, builder, source, target, value):
 
 
 def declare(function, counts, result=lambda kind: kind):
-    """Let numba know the result of a function of lanes, of which other numbers may be some."""
+    """Declare a function of lanes to numba; some arguments may be other numbers."""
 
     class Template(AbstractTemplate):
         def generic(self, args, kws):
@@ -315,7 +315,7 @@ for _one, _sign in ((max, ">"), (min, "<")):
 
 
 def is_mask(args):
-    """Whether a function is asked for with a mask alone."""
+    """Whether a mask is the only argument."""
     return len(args) == 1 and isinstance(args[0], Mask)
 
 
@@ -376,10 +376,10 @@ def pick(typing_context, condition, yes, no):
     return result(condition, result, result), generate
 
 
-def brought_together(name, combine):
-    """An intrinsic: of a number of each limb one of all of them, the same in every lane.
+def across_limbs(name, combine):
+    """An intrinsic that combines the numbers of all limbs to one, the same in every lane.
 
-    What is of no limbs stays what it is. `combine` makes one of two (builder, value, value).
+    Numbers that are not limbs stay as they are. `combine` is a function (builder, value, value).
     """
 
     def one_of_all(typing_context, value):
@@ -402,9 +402,9 @@ def _extreme_of(sign):
     return lambda builder, a, b: builder.select(builder.fcmp_ordered(sign, a, b), a, b)
 
 
-over_limbs = brought_together("over_limbs", lambda builder, a, b: builder.fadd(a, b))
-most_of_limbs = brought_together("most_of_limbs", _extreme_of(">"))
-least_of_limbs = brought_together("least_of_limbs", _extreme_of("<"))
+over_limbs = across_limbs("over_limbs", lambda builder, a, b: builder.fadd(a, b))
+most_of_limbs = across_limbs("most_of_limbs", _extreme_of(">"))
+least_of_limbs = across_limbs("least_of_limbs", _extreme_of("<"))
 
 
 @intrinsic
@@ -429,7 +429,7 @@ def lane(typing_context, numbers, k):
 
 @intrinsic
 def together(typing_context, kernel, arguments):
-    """Call a kernel with arguments, a tuple; whether its states came through without parting."""
+    """Call a kernel with a tuple of arguments; whether it ended without parting."""
     signature = kernel.get_call_type(typing_context, arguments.types, {})
 
     def generate(context, builder, outer, values):

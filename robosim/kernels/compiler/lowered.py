@@ -1,9 +1,9 @@
-"""What kernels are lowered to, kept on disk by the sources and the types that it follows from.
+"""Lowered kernels on disk: the LLVM code of a kernel for some types of its arguments.
 
-An entry is linked from its kernels, and compiled as a whole. All that numba does before, most of
-the time, is done once for each kernel and each of the types of its arguments: other entries, other
-processes, and sources of which a kernel does not make use, find it here. The name of a file tells
-the kernel, its types, and the sources of its module with all that this imports.
+An entry is linked from its kernels, and compiled as a whole. Lowering comes before this and takes
+most of the time. It is done once for each kernel and types of arguments: other entries and other
+processes load the result, also after an edit of sources that the kernel does not use. The name of a
+file contains the kernel's name, and a digest of its types, its module and all imports of this.
 """
 
 import ast
@@ -38,31 +38,31 @@ def imports_of(module):
     path = cache.PACKAGE.joinpath(*module.split(".")[1:])
     path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
     source = path.read_bytes()
-    found = set()
+    modules = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom) and str(node.module).startswith(PACKAGES):
-            found.add(node.module)
+            modules.add(node.module)
             base = cache.PACKAGE.joinpath(*node.module.split(".")[1:])
             for alias in node.names:
                 if base.is_dir() and (base / f"{alias.name}.py").exists():
-                    found.add(f"{node.module}.{alias.name}")
-    return found, hashlib.sha256(source).hexdigest()
+                    modules.add(f"{node.module}.{alias.name}")
+    return modules, hashlib.sha256(source).hexdigest()
 
 
 @functools.cache
 def digest_of_module(module):
-    """What tells the sources of a module apart, and those of all that it imports."""
-    found, left = {}, [module]
+    """A digest of the sources of a module and of all that it imports."""
+    digests, left = {}, [module]
     while left:
         one = left.pop()
-        if one not in found:
-            others, found[one] = imports_of(one)
+        if one not in digests:
+            others, digests[one] = imports_of(one)
             left += others
-    return hashlib.sha256(repr(sorted(found.items())).encode()).hexdigest()
+    return hashlib.sha256(repr(sorted(digests.items())).encode()).hexdigest()
 
 
 class Lowered(NullCache):
-    """A kernel's cache: numba asks it for what the kernel is compiled to, and hands that to it."""
+    """The cache of a kernel, with the interface of numba's caches."""
 
     def __init__(self, function, library_kind, place):
         self._function, self._kind, self._place = function, library_kind, place
@@ -87,7 +87,7 @@ class Lowered(NullCache):
             if not isinstance(error, FileNotFoundError):
                 logging.getLogger(__name__).info("%s: made again (%s)", name, error)
             return None
-        fndesc, restype = library.told
+        fndesc, restype = library.description
         fndesc.argtypes = kinds
         return compile_result(
             typing_context=None,
@@ -101,7 +101,7 @@ class Lowered(NullCache):
         )
 
     def _entry(self, library):
-        """A function by which numba tells what is compiled apart; nobody calls it."""
+        """A function that identifies the compiled code for numba; it is never called."""
         environment = _dynfunc.Environment(globals=self._function.__globals__)
         module, name = sys.modules[self._module], self._function.__name__
         return _dynfunc.make_function(module, name, "", 0, environment, (library,))
@@ -115,7 +115,7 @@ class Lowered(NullCache):
             if isinstance(one, self._kind):
                 needs.append(getattr(one, "file", None))
             else:
-                # What numba has compiled for itself goes along.
+                # Functions of numba's own are added to this code.
                 library._final_module.link_in(one._get_module_for_linking(), preserve=True)
         if None in needs:
             return
@@ -125,14 +125,14 @@ class Lowered(NullCache):
         fndesc = data.fndesc
         kept = fndesc.argtypes, fndesc.typemap, fndesc.calltypes
         fndesc.argtypes, fndesc.typemap, fndesc.calltypes = (), None, None
-        told = dumps((fndesc, data.signature.return_type))
+        description = dumps((fndesc, data.signature.return_type))
         fndesc.argtypes, fndesc.typemap, fndesc.calltypes = kept
-        content = told, needs, library._final_module.as_bitcode()
+        content = description, needs, library._final_module.as_bitcode()
         write(self._place / name, zlib.compress(pickle.dumps(content), 1))
 
 
 def write(path, content):
-    """A file that is there as a whole, or not at all, whoever else writes it."""
+    """Write a file as a whole or not at all, also if other processes write it."""
     try:
         path.parent.mkdir(exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent)
@@ -144,15 +144,15 @@ def write(path, content):
 
 
 def library_in(place, name, codegen, kind):
-    """The library in a file, with those that it needs."""
+    """The library in a file, with all libraries that it needs."""
     if name not in LOADED:
-        told, needs, code = pickle.loads(zlib.decompress((place / name).read_bytes()))
+        description, needs, code = pickle.loads(zlib.decompress((place / name).read_bytes()))
         others = [library_in(place, one, codegen, kind) for one in needs]
         library = kind(codegen, name)
         library._final_module = parse_bitcode(code)
         library._final_module.name = name
         library._linking_libraries = others
         library._finalized = True
-        library.file, library.told = name, pickle.loads(told)
+        library.file, library.description = name, pickle.loads(description)
         LOADED[name] = library
     return LOADED[name]

@@ -1,13 +1,13 @@
-"""What kernels become otherwise than numba would have it: sums of products, and indices.
+"""Lowering that differs from numba's: fused sums of products, and indices from the front.
 
-A product that is added to something is one operation with one rounding, in all kernels. LLVM could
-be let choose which products it fuses. It would not choose the same ones for numbers as for lanes,
-nor in each of its versions, and states of a batch would no longer come out as they do alone. So
-they are chosen here, from the formula: of `a * b + c` the product, of `a * b + c * d` the first
-one, if it is used for nothing else.
+In all kernels, a product and the sum that it is added to are one operation with one rounding. If
+LLVM fused products, it would choose others for lanes than for single numbers, and others in each
+version. States of a batch would then differ from the same states alone. So the products are chosen
+here, from the formula: of `a * b + c` the product, of `a * b + c * d` the first product that is not
+used elsewhere.
 
-An index counts from the front. numba would see for each whether it is negative, and then count from
-the end, at the cost of some instructions in every access to a record.
+An index counts from the front. numba would check whether it is negative, at the cost of some
+instructions in every access to a record.
 """
 
 import functools
@@ -32,7 +32,7 @@ DIFFERENCES = {operator.sub, operator.isub}
 
 
 def has_fma(codegen):
-    """Whether the processor has such an operation; where it has none a library would be called."""
+    """Whether the processor has fused multiply-add; without, a library would be called."""
     features = codegen._tm_features.split(",")
     return "+fma" in features or "aarch64" in codegen._llvm_module.triple
 
@@ -60,7 +60,7 @@ def from_the_front(signature):
 
 
 class KernelLower(Lower):
-    """numba's own lowering, but for indices, and sums and differences of products."""
+    """numba's lowering, except for indices, and sums and differences of products."""
 
     def lower_getitem(self, resty, expr, value, index, signature):
         kind, indices = self.typeof(value.name), self._indices(value, index)
@@ -89,20 +89,20 @@ class KernelLower(Lower):
         marked(builder, first, self._names_of_items(target))
 
     def _names_of_items(self, array):
-        """What items of an array are: those of a field, if it is known to be one."""
+        """Alias names of an array's items: those of a field, if the array is known to be one."""
         field = self._field_of(array.name)
         return names_of_items(self.typeof(array.name).dtype) if field is None else field
 
     def _field_of(self, name):
-        """What the items of a variable are, if all that it may be is arrays of one field."""
+        """Alias names of a variable's items, if all its values are arrays of one field."""
         if name not in self._fields:
-            self._fields[name] = None  # for what is asked for by itself
-            found = {self._field_in(value) for value in self._values.get(name, (None,))}
-            self._fields[name] = found.pop() if len(found) == 1 else None
+            self._fields[name] = None  # in case a value depends on the variable itself
+            fields = {self._field_in(value) for value in self._values.get(name, (None,))}
+            self._fields[name] = fields.pop() if len(fields) == 1 else None
         return self._fields[name]
 
     def _field_in(self, value):
-        """The same of what is assigned to a variable."""
+        """Alias names of the items of a value that is assigned to a variable."""
         if isinstance(value, Var):
             return self._field_of(value.name)
         if not isinstance(value, Expr):
@@ -200,7 +200,7 @@ class KernelLower(Lower):
         return super().lower_binop(resty, expr, op)
 
     def _factors(self, product):
-        """What a variable is the product of, if it is one."""
+        """The factors of a variable that is a product, or else None."""
         value, kind = self._blk_local_varmap.get(product.name), self.typeof(product.name)
         return kind.factors_of(value) if isinstance(kind, Lanes) else product_of(value)
 
@@ -224,10 +224,10 @@ class KernelLower(Lower):
 
 
 def short_name(name, argtypes, *, abi_tags=(), uid=None):
-    """What a kernel is called in machine code: its name, and a digest of the types it is for.
+    """The name of a kernel in machine code, which ends with a digest of its types.
 
-    numba would spell these out, thousands of letters for a model. It tells functions of its own, of
-    which several may have one name, apart by a number.
+    numba would spell the types out, thousands of letters for a model. Functions of numba's own keep
+    their names, in which a number distinguishes those of the same name.
     """
     if not name.removeprefix(".NumbaEnv.").startswith("robosim."):
         return itanium_mangler.mangle(name, argtypes, abi_tags=abi_tags, uid=uid)
@@ -235,7 +235,7 @@ def short_name(name, argtypes, *, abi_tags=(), uid=None):
 
 
 def digest_of_types(kinds, *others):
-    """What tells types apart, the same in all processes and wherever the sources are."""
+    """A digest of types, the same in all processes and wherever the sources are."""
     spelled = [
         f"module {kind.pymod.__name__}" if isinstance(kind, types.Module) else str(kind)
         for kind in kinds
@@ -251,7 +251,7 @@ def with_short_names(context):
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class KernelLowering(NativeLowering):
-    """numba's own, by `KernelLower`."""
+    """numba's pass of lowering, with `KernelLower`."""
 
     _name = "kernel_lowering"
 

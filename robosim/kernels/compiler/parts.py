@@ -1,4 +1,4 @@
-"""A `part` of the kernels: found in the cache, compiled, and called by its address."""
+"""Parts of the kernels: loaded from the cache or compiled, and called by their addresses."""
 
 from llvmlite import ir
 from numba import types
@@ -9,32 +9,32 @@ from robosim.kernels.compiler.lanes import Lanes
 
 
 def find_compiled(part, signature):
-    """What the part has been compiled to for arguments of some types, or None."""
+    """The part for arguments of these types from the cache, or None."""
     return part._cache.load_overload(signature, part.targetctx)
 
 
 def compile_part(part, signature):
-    """What the part is compiled to now, and cached."""
+    """Compile the part for arguments of these types, and save it in the cache."""
     part.compile(signature)
     return part.overloads[signature]
 
 
 def address_of(compiled) -> int:
-    """Where it is, in this process."""
+    """The address of a compiled part in this process."""
     return int(compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name))
 
 
 def length_type(dt):
-    """How the length of an interval is handed over."""
+    """The type of an interval's length as an argument of a part."""
     return dt if isinstance(dt, Lanes) else types.float64
 
 
 @intrinsic
 def call_solver(typing_context, function, address, dt, info):
-    """Call what `robosim.runtime.background` compiles by its address: status(address, dt, info).
+    """Call the part that solves the equations, by its address: status(address, dt, info).
 
-    It may end as kernels do where lanes part; then the caller does. The time `dt` to an impact has
-    derivatives where all numbers have.
+    If lanes part in it, the caller ends as well. The length `dt` of an interval that ends with an
+    impact has derivatives if all numbers have.
     """
 
     def generate(context, builder, signature, arguments):

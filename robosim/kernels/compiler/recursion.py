@@ -1,4 +1,4 @@
-"""Types of what recursions over a tree work on, the same for all robots."""
+"""Types of the data of recursions over a tree, the same for all robots."""
 
 from numba import typeof, types
 from numba.extending import intrinsic
@@ -10,8 +10,8 @@ from robosim.kernels.compiler.dense import ADDRESS
 KIND = kind_of(typeof(empty_recursion()))  # of a `Recursion`
 CHARTED = kind_of(typeof(empty_recursion(charted=True)))  # of one with charts
 
-# Single states are taken as they are, in any memory: entries of these types are compiled at once,
-# and take what can be read as such. Otherwise they would be compiled anew for read-only memory.
+# A single state may be any array of floats. Entries are compiled at once for this general type;
+# otherwise they would be compiled again for read-only arrays.
 STATE = types.Array(types.float64, 1, "A", readonly=True)
 OUT = types.Array(types.float64, 1, "C")
 SINGLE = (types.float64, types.int64, STATE, STATE, STATE, OUT)

@@ -1,8 +1,8 @@
 """Rows of 6x6 blocks: six numbers in one register, which are added and scaled as one.
 
-In memory a row is a cache line of eight numbers (`robosim.compiled.arrays.with_rows`), of which the
-last two are of no use: it is read and written by one instruction or two. Of states in lanes a row
-is six registers; the same is done with each of its numbers.
+In memory a row is a cache line of eight numbers (`robosim.compiled.arrays.with_rows`), the last two
+of which are unused. One or two instructions read or write it. For states in lanes, a row is six
+numbers that are lanes, and operations are done number by number.
 """
 
 from llvmlite import ir
@@ -64,7 +64,7 @@ def repeated(builder, value):
 
 
 def each(builder, operation, *rows):
-    """A row of what an operation makes of rows, number by number."""
+    """The row that an operation makes of rows, number by number."""
     if rows[0].type == EIGHT:
         return operation(*rows)
     entries = ([builder.extract_value(row, k) for row in rows] for k in range(SIZE))
@@ -72,7 +72,7 @@ def each(builder, operation, *rows):
 
 
 def place(context, builder, kind, array, row):
-    """Where a row is in memory; of lanes without what is of no use."""
+    """The address of a row in memory, of llvm type `row`."""
     data = context.make_array(kind)(context, builder, array).data
     return builder.bitcast(data, row.as_pointer())
 
@@ -91,7 +91,7 @@ def chosen(builder, row, order):
 
 
 def here(builder):
-    """The next instruction in a block."""
+    """Index of the next instruction in a block."""
     return len(builder.block.instructions)
 
 

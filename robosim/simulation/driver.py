@@ -1,4 +1,4 @@
-"""Runs of many steps, and the samples that they yield."""
+"""Drives an engine: single steps, and runs of many steps with their samples."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from robosim.kinematics.motions import Motions
 from robosim.log import Chunk
 from robosim.log.channels import Also
 from robosim.log.columns import STEP, worst_of
-from robosim.runtime.handles import Handle, Run, make_run
+from robosim.runtime.handles import Handle, RunBuffers, make_run_buffers
 from robosim.simulation.channel_reader import ChannelReader, Felt
 from robosim.simulation.checkpoint import Counters
 from robosim.simulation.diagnosis import FAR
@@ -55,7 +55,7 @@ class Stepped(Protocol):
     def advance_once(self, run: Handle) -> None: ...
 
 
-class Running:
+class Driver:
     """Drives the steps of an engine.
 
     Parameters
@@ -188,7 +188,7 @@ class Running:
                 held.control_by(None)
             engine.advance(run, k, k + 1)
 
-    def _chunk(self, run: Run, begin: int, done: int) -> Chunk:
+    def _chunk(self, run: RunBuffers, begin: int, done: int) -> Chunk:
         """The samples of the first `done` steps of a run that starts with step `begin`."""
         every, infos = int(run.every[0]), run.infos[:done]
         steps = np.arange(begin, begin + done, every, dtype=float)
@@ -209,7 +209,7 @@ class Running:
         every: int = 1,
         gains: NDArray[np.void] | None = None,
     ) -> Handle:
-        """A run of n steps from the present knot, for kernels: its inputs, and memory for samples.
+        """Buffers of a run of n steps from the present knot, with its inputs.
 
         Without the `gains` of a PD, kernels do not evaluate any.
         """
@@ -221,7 +221,7 @@ class Running:
         gains = held.no_gains[:0] if gains is None else gains
         goals = (None, None) if moving is None else moving
         drive = gains, held.torques, *goals, motions, controller, self._engine.time, every
-        return Handle(make_run(n, widths, *drive))
+        return Handle(make_run_buffers(n, widths, *drive))
 
 
 @contextmanager

@@ -8,12 +8,12 @@ import numpy as np
 
 from robosim.compiled.records.step import INFO
 from robosim.control.controllers import GAINS
-from robosim.runtime.handles import Handle, Run
+from robosim.runtime.handles import Handle, RunBuffers
 from robosim.simulation import Simulation
 
 
-class Runs:
-    """Inputs and results of the states over some steps, with a handle for each state."""
+class BatchBuffers:
+    """The `RunBuffers` of all states: arrays with a row for each state, and a handle for each."""
 
     def __init__(
         self,
@@ -40,24 +40,24 @@ class Runs:
         self.tau = np.empty((n, rows, rates))
         self.infos = np.zeros((n, steps), dtype=INFO)
         aims = self.gains, self.targets, self.rates
-        drive = (*aims, self.torques, self.motions, self.controllers)
-        apart = np.full((n, 1), every)
-        left = (self.starts, apart, self.q, self.v, self.tau, self.infos)
-        self.handles = [Handle(Run(*(array[i] for array in (*drive, *left)))) for i in range(n)]
+        inputs = (*aims, self.torques, self.motions, self.controllers, self.starts)
+        results = (self.q, self.v, self.tau, self.infos)
+        arrays = (*inputs, np.full((n, 1), every), *results)
+        self.handles = [Handle(RunBuffers(*(array[i] for array in arrays))) for i in range(n)]
         self.addresses = np.array([handle.address for handle in self.handles])
 
 
-class KeptRuns:
-    """The memory of the last runs, one of each kind, for loops that repeat the same run."""
+class BufferCache:
+    """The buffers of the last run of each kind, for loops that repeat the same run."""
 
     def __init__(self, sims: Sequence[Simulation]) -> None:
         self._sims = sims
-        self._kept: dict[tuple[tuple[bool, bool], bool], tuple[tuple[int, int], Runs]] = {}
+        self._kept: dict[tuple[tuple[bool, bool], bool], tuple[tuple[int, int], BatchBuffers]] = {}
 
-    def of(self, steps: int, moving: tuple[bool, bool], torques: bool, every: int) -> Runs:
-        """Memory for a run: that of the last run of this size, or new memory."""
+    def of(self, steps: int, moving: tuple[bool, bool], torques: bool, every: int) -> BatchBuffers:
+        """Buffers for a run: those of the last run of this kind and size, or new ones."""
         length, kept = self._kept.get((moving, torques), ((0, 0), None))
         if kept is None or length != (steps, every):
-            kept = Runs(self._sims, steps, moving, torques, every)
+            kept = BatchBuffers(self._sims, steps, moving, torques, every)
             self._kept[moving, torques] = (steps, every), kept
         return kept

@@ -33,15 +33,15 @@ def chosen_states(index: Index, n: int) -> list[int]:
     """Indices of the chosen states among n."""
     if index is None:
         return list(range(n))
-    given = np.atleast_1d(np.asarray(index))
-    if given.dtype == bool:
-        if given.shape != (n,):
-            raise StateError(f"a mask of states must have shape ({n},), not {given.shape}")
-        return np.flatnonzero(given).tolist()
-    for i in given.tolist():
+    numbers = np.atleast_1d(np.asarray(index))
+    if numbers.dtype == bool:
+        if numbers.shape != (n,):
+            raise StateError(f"a mask of states must have shape ({n},), not {numbers.shape}")
+        return np.flatnonzero(numbers).tolist()
+    for i in numbers.tolist():
         if not (isinstance(i, int) and -n <= i < n):
             raise StateError(f"there is no state {i!r} among {n}")
-    return [i % n for i in given.tolist()]
+    return [i % n for i in numbers.tolist()]
 
 
 def apart(n: int, like: NDArray[Any]) -> NDArray[Any]:

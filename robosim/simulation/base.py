@@ -1,4 +1,4 @@
-"""Steps and runs, for all formulations."""
+"""The methods of all simulations that take steps: `step`, `run` and `stream`."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from robosim.errors import OptionError
 from robosim.formulation import StepInfo
 from robosim.log import Chunk, Log
 from robosim.log.channels import Also, channels_of
+from robosim.simulation.driver import Driver, progress_bar
 from robosim.simulation.loads import Held
-from robosim.simulation.running import Running, progress_bar
 from robosim.validation import Array, count, read_only
 
 CHUNK_STEPS = 1000
 
 
-class Runs:
-    """Methods that drive a simulation, by the `_running` of its formulation."""
+class SimulationBase:
+    """Methods that all formulations share; a `Driver` takes the steps."""
 
     robot: Mechanism
     held: Held
-    _running: Running
+    _driver: Driver
     _asked_for: tuple[Any, ...]  # options that must be equal for a state to be restored
 
     @property
@@ -124,7 +124,7 @@ class Runs:
             For a wrong shape or a value that is not finite.
         """
         # StepInfo(...) would take twice as long.
-        return tuple.__new__(StepInfo, self._running.step(tau))
+        return tuple.__new__(StepInfo, self._driver.step(tau))
 
     def run(
         self,
@@ -157,7 +157,7 @@ class Runs:
             If a step fails; the simulation keeps the state before that step.
         """
         chunks = []
-        total = self._running.steps_of(seconds)
+        total = self._driver.steps_of(seconds)
         if total is None:
             raise OptionError("a run needs a finite time; `stream` has no such limit")
         before = self.steps
@@ -191,7 +191,7 @@ class Runs:
         Chunk
             Samples since the last chunk. If a step fails, the samples before it are yielded first.
         """
-        left = self._running.steps_of(seconds)
+        left = self._driver.steps_of(seconds)
         control = None if controller is None else resolve(self.robot, controller, self.timestep)
         size = CHUNK_STEPS if chunk_steps is None else count("chunk_steps", chunk_steps)
         every = count("every", every)
@@ -199,4 +199,4 @@ class Runs:
         size = -(-size // every) * every
         # All formulations inherit from this class.
         also = also if isinstance(also, Also) else Also(channels_of(self.robot, also))
-        return self._running.stream(self, control, size, left, every, also)  # type: ignore[arg-type]
+        return self._driver.stream(self, control, size, left, every, also)  # type: ignore[arg-type]
