@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import MISSING, fields
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robosim.errors import ModelError, OptionError
+from robosim.errors import ModelError, OptionError, RobosimError, StateError
 
 Array = NDArray[np.float64]
 """Floats."""
@@ -47,6 +47,24 @@ def finite(value: ArrayLike, shape: tuple[int, ...]) -> Array | None:
     except (TypeError, ValueError):
         return None
     return array if array.shape == shape and np.all(np.isfinite(array)) else None
+
+
+def vector(name: str, value: ArrayLike, error: type[RobosimError] = OptionError) -> Array:
+    """`value` as a new array (3,), or an error that names the value."""
+    array = finite(value, (3,))
+    if array is None:
+        raise error(f"{name} must be three finite numbers, not {value!r}")
+    return array
+
+
+def shaped(name: str, value: ArrayLike, size: int) -> Array:
+    """`value` as a new array (size,) of finite numbers, or a StateError that names the error."""
+    array = np.array(value, dtype=float)
+    if array.shape != (size,):
+        raise StateError(f"{name} must have shape ({size},), not {array.shape}")
+    if not np.all(np.isfinite(array)):
+        raise StateError(f"{name} must be finite, not {array.tolist()}")
+    return array
 
 
 def unit_quaternion(value: ArrayLike, what: str, element: str) -> Array:
@@ -149,3 +167,16 @@ def count(name: str, value: Any) -> int:
     if not isinstance(value, Integral) or int(value) < 1:
         raise OptionError(f"{name} must be a whole number of at least 1, not {value!r}")
     return int(value)
+
+
+def positive(name: str, value: Any) -> float:
+    """A positive number, or an OptionError that names the value."""
+    if not (isinstance(value, Real) and 0 < float(value) < np.inf):
+        raise OptionError(f"{name} must be a positive number, not {value!r}")
+    return float(value)
+
+
+def check_choice(name: str, choice: Any, known: Collection[str]) -> None:
+    """Refuse what is not among the known names with an OptionError that lists them."""
+    if choice not in known:
+        raise OptionError(f"{name} must be one of {', '.join(known)}, not {choice!r}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ import typer
 from robosim.cli import arguments
 from robosim.cli.start_state import Drop, Pose, Q, V, start_state
 from robosim.errors import OptionError, RobosimError
+from robosim.validation import positive
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -182,8 +182,7 @@ class Stepping:
 
     def check(self, robot: Mechanism) -> dict[str, Any] | None:
         """The start of the robot, as by `start_state`; refuses options that do not fit."""
-        if not (math.isfinite(self.timestep) and self.timestep > 0):
-            raise OptionError(f"--timestep must be a positive number, not {self.timestep!r}")
+        positive("--timestep", self.timestep)
         if self.facets is not None and self.friction_cone != "linearized":
             raise OptionError("--facets is for --friction-cone linearized")
         if self.formulation not in FORMULATIONS:

@@ -16,6 +16,7 @@ from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError, ConvergenceError, ModelError, StateError
 from robosim.kernels.status import TURNS_FAR
 from robosim.minimal.calls import Calls, calls_of
+from robosim.minimal.closing import Closer
 from robosim.runtime.handles import Handle
 from robosim.simulation.alone import BUSY, Alone
 from robosim.simulation.checkpoint import Counters
@@ -65,6 +66,7 @@ class Engine(Alone):
     def _begin(self, parts: Minimal) -> None:
         self.parts = parts
         self.notices = Silence()
+        self._closer = Closer(self.robot, self.timestep, self.gravity)
         self._handle = Handle(parts)
         self._unlock()
 
@@ -78,11 +80,11 @@ class Engine(Alone):
         other._begin(Minimal(mine.model, state, loads, work, mine.options))
         return other
 
-    def restore(self, other: Engine) -> None:
-        """Copy the state of another engine with the same robot and options."""
+    def restore(self, other: Engine, torques: Array) -> None:
+        """Copy the state of another engine; `torques` (nv,) are those of its last step."""
         theirs, mine = other.parts, self.parts
         assign_all((theirs.state, theirs.loads, theirs.work), (mine.state, mine.loads, mine.work))
-        self.counters.assign(other.counters.copied(np.zeros(0)))
+        self.counters.assign(other.counters.copied(torques))
 
     @property
     def calls(self) -> Calls:
@@ -130,16 +132,17 @@ class Engine(Alone):
         bodies["q"] = [quaternions.from_matrix(R) for R in axes]
         return bodies
 
-    def start(self, q: Array, v: Array, time: float) -> None:
-        """Start at coordinates (nq,) and velocities (nv,).
+    def start(self, q: Array, v: Array, time: float, hold: tuple[str, ...]) -> None:
+        """Start near coordinates (nq,) and velocities (nv,), on loops and couplings.
 
         Raises
         ------
         ModelError
             If a coordinate moves no inertia; the state is then unchanged.
         StateError
-            If velocities cannot be projected onto the constraints.
+            If loops cannot be closed, or velocities not be projected onto the constraints.
         """
+        q, v = self._closer.close(q, v, hold)
         state = self.parts.state
         before = copied(state)
         state.q[:], state.v[:] = q, v
@@ -173,10 +176,6 @@ class Engine(Alone):
             self._stepping.release()
         if reached < end:
             raise self.failure(infos[reached])
-
-    def advance_once(self, run: Handle) -> None:
-        """Take the only step of a run."""
-        self.advance(run, 0, 1)
 
     def violation(self) -> float:
         """The largest violation of a joint or coupling at the knot [m, sine of half an angle]."""

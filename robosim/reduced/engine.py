@@ -90,11 +90,11 @@ class Engine(Alone):
         other = copy(self)
         other.model = copy(self.model)
         other._begin()
-        other.restore(self)
+        other.restore(self, np.zeros(0))
         return other
 
-    def restore(self, other: Engine) -> None:
-        """Copy the state of another engine with the same robot and options."""
+    def restore(self, other: Engine, torques: Array) -> None:
+        """Copy the state of another engine; `torques` (nv,) are those of its last step."""
         self.q, self.v, self.bodies = other.q.copy(), other.v.copy(), other.bodies
         self.slip, self.forces = other.slip, other.forces
         self.model.drives = list(other.model.drives)
@@ -102,7 +102,7 @@ class Engine(Alone):
         self.loads.servos[:] = other.loads.servos
         self.loads.external[:] = other.loads.external
         self.loads.controls[:] = other.loads.controls  # type: ignore[index]
-        self.counters.assign(other.counters.copied(np.zeros(0)))
+        self.counters.assign(other.counters.copied(torques))
 
     @property
     def timestep(self) -> float:
@@ -159,10 +159,6 @@ class Engine(Alone):
             return start.open_by(self.model, placed)
         # For joints of the tree, the distance of bodies from their places by the coordinates.
         return maximal.open_by(self.model, self.bodies, self.q)
-
-    def advance_once(self, run: Handle) -> None:
-        """Take the only step of a run."""
-        self.advance(run, 0, 1)
 
     def advance(self, run: Handle, begin: int, end: int) -> None:
         """Take steps `begin` to `end` of a run."""

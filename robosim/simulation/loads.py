@@ -14,7 +14,7 @@ from robosim.compiled.loads import Loads
 from robosim.control.controllers import PD, check_torques, motor_torques, zero
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError, StateError
-from robosim.validation import Array, finite
+from robosim.validation import Array, finite, vector
 
 FLOATS = np.dtype(np.float64)
 
@@ -136,12 +136,6 @@ def wrench_about(x: Array, force: ArrayLike, torque: ArrayLike, point: ArrayLike
 
     The force acts at the point, in world coordinates, or at x if the point is None.
     """
-    given = {"force": force, "torque": torque, "point": x if point is None else point}
-    values = {}
-    for name, value in given.items():
-        array = finite(value, (3,))
-        if array is None:
-            raise StateError(f"{name} must be three finite numbers, not {value!r}")
-        values[name] = array
-    moment = values["torque"] + np.cross(values["point"] - x, values["force"])
-    return np.concatenate((values["force"], moment))
+    f, moment = vector("force", force, StateError), vector("torque", torque, StateError)
+    arm = vector("point", x if point is None else point, StateError) - x
+    return np.concatenate((f, moment + np.cross(arm, f)))
