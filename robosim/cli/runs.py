@@ -15,7 +15,7 @@ from robosim.cli import arguments
 from robosim.cli.application import INTERRUPTED, app, out, remark, show
 from robosim.cli.hints import proposed
 from robosim.cli.loading import World
-from robosim.cli.options import with_options
+from robosim.cli.options import option, with_options
 from robosim.cli.running import interruptible, run
 from robosim.cli.stepping import STEPPING, Stepping
 from robosim.cli.tables import outcome_table
@@ -40,22 +40,17 @@ def simulate(
     watching: Watching,
     log: Annotated[
         Path | None,
-        typer.Option(
-            help="Log the run to a file: .parquet, .csv, .npz or .mcap.",
-            metavar="FILE",
-            show_default=False,
-        ),
+        option(help="Log the run to a file: .parquet, .csv, .npz or .mcap.", metavar="FILE"),
     ] = None,
     every: Annotated[
         int, typer.Option(help="Number of steps between samples of the log.", metavar="N", min=1)
     ] = 1,
     also: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             help="Also log sensors, contacts, frames, joint_wrenches, or a single one, such as "
             "frame:FR_foot; may be given several times.",
             metavar="WHAT",
-            show_default=False,
         ),
     ] = None,
     lanes: Annotated[
@@ -99,9 +94,9 @@ def simulate(
         raise OptionError(f"--{'also' if also else 'every'} is for --log FILE")
     watching.check()
     view = view or open_browser
-    for option, value in (("port", watching.port), ("host", watching.host)):
+    for name, value in (("port", watching.port), ("host", watching.host)):
         if value is not None and not view:
-            raise OptionError(f"--{option} is for --view")
+            raise OptionError(f"--{name} is for --view")
     robot = loading.load(model)
     for warning in robot.warnings:
         remark(f"warning: {warning}")
