@@ -334,10 +334,7 @@ class Kinematics:
         if not tree_only:
             refuse_dependences(self.robot, "tree_only=True")
         rhs = shaped("tau", tau, self.robot.nv) - self.bias_forces(v, gravity, rotors)
-        try:
-            return np.asarray(np.linalg.solve(self.mass_matrix(rotors), rhs))
-        except np.linalg.LinAlgError:
-            raise without_inverse(self.robot) from None
+        return solved(self.robot, self.mass_matrix(rotors), rhs)
 
     def read_coordinates(
         self,
@@ -367,12 +364,15 @@ class Kinematics:
         return self._state.q[: self.robot.nq].copy(), self._state.v[: self.robot.nv].copy()
 
 
-def without_inverse(robot: Mechanism) -> ModelError:
-    """The error for a singular mass matrix."""
-    return ModelError(
-        "the mass matrix has no inverse: something moves that has no mass or inertia",
-        element=f"mechanism '{robot.name}'",
-    )
+def solved(robot: Mechanism, M: Array, x: Array) -> Array:
+    """M^-1 x, or a ModelError for a singular mass matrix."""
+    try:
+        return np.asarray(np.linalg.solve(M, x))
+    except np.linalg.LinAlgError:
+        raise ModelError(
+            "the mass matrix has no inverse: something moves that has no mass or inertia",
+            element=f"mechanism '{robot.name}'",
+        ) from None
 
 
 def refuse_dependences(robot: Mechanism, otherwise: str) -> None:

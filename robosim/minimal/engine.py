@@ -12,14 +12,16 @@ from robosim import quaternions
 from robosim.compiled.arrays import assign_all, copied
 from robosim.compiled.minimal import RIQN, Loads, Minimal, Options, Tree, make_minimal
 from robosim.compiled.records.minimal import TURN
+from robosim.description.massless import without_inertia
 from robosim.description.mechanism import Mechanism
-from robosim.errors import ControllerError, ConvergenceError, ModelError, StateError
+from robosim.errors import StateError
 from robosim.kernels.status import TURNS_FAR
 from robosim.minimal.calls import Calls, calls_of
 from robosim.minimal.closing import Closer
 from robosim.runtime.handles import Handle
 from robosim.simulation.alone import BUSY, Alone
 from robosim.simulation.checkpoint import Counters
+from robosim.simulation.diagnosis import not_finite, unsolved
 from robosim.simulation.notices import Silence
 from robosim.validation import Array
 
@@ -151,12 +153,7 @@ class Engine(Alone):
             if failed < 0:
                 raise StateError("velocities cannot be projected: the mechanism is singular here")
             link = self.parts.model.segments[failed - 1]
-            name = self.robot.v_names[int(link["v"])]
-            raise ModelError(
-                "the mass matrix has no inverse: this coordinate moves no mass or inertia; give "
-                "the links beyond it an inertia, or the joint an armature",
-                element=f"coordinate '{name}'",
-            )
+            raise without_inertia(self.robot.v_names[int(link["v"])])
         self.parts.loads.external["w"] = 0.0
         self.counters.assign(Counters(time))
 
@@ -192,17 +189,5 @@ class Engine(Alone):
 
     def failure(self, info: np.void) -> Exception:
         """The error to raise for a step that was not solved."""
-        tau = self.parts.loads.tau
-        for k in np.flatnonzero(~np.isfinite(tau)):
-            return ControllerError(
-                f"the controller gave {tau[k]} for '{self.robot.v_names[k]}' at {self.time:.6g} s"
-            )
-        residual = float(info["residual"])
-        return ConvergenceError(
-            self.time,
-            residual if residual < 1e300 else np.inf,
-            int(info["iterations"]),
-            1,
-            self.robot.bodies[int(info["worst_body"])].name,
-            self._hint(int(info["status"])),
-        )
+        wrong = not_finite(self.robot, self.parts.loads.tau, self.time)
+        return wrong or unsolved(self.robot, self.time, info, self._hint(int(info["status"])))

@@ -24,6 +24,7 @@ from robosim.reduced.tree import Placed
 from robosim.runtime.handles import Handle, Run
 from robosim.simulation.alone import BUSY, Alone
 from robosim.simulation.checkpoint import Counters
+from robosim.simulation.diagnosis import not_finite
 from robosim.simulation.notices import Silence
 from robosim.validation import Array
 
@@ -178,11 +179,8 @@ class Engine(Alone):
         if logged := k % int(run.every[0]) == 0:
             run.q[row], run.v[row] = self.q, self.v
             run.tau[row] = self.loads.tau
-        for i in np.flatnonzero(~np.isfinite(loads.tau)):
-            raise ControllerError(
-                f"the controller gave {loads.tau[i]} for '{self.robot.v_names[i]}' at "
-                f"{self.time:.6g} s"
-            )
+        if wrong := not_finite(self.robot, loads.tau, self.time):
+            raise wrong
         taken, bodies = self._taken(loads)
         if not (np.isfinite(taken.q).all() and np.isfinite(taken.v).all()):
             raise self._failure("it leads to numbers that are not finite")
