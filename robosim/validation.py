@@ -49,6 +49,28 @@ def finite(value: ArrayLike, shape: tuple[int, ...]) -> Array | None:
     return array if array.shape == shape and np.all(np.isfinite(array)) else None
 
 
+def not_negative(value: ArrayLike, what: str, element: str) -> float:
+    """`value` as a number that is not negative, or a ModelError that names the error."""
+    number = float(frozen_array(value, (), what, element))
+    if number < 0:
+        raise ModelError(f"{what} must not be negative, not {number}", element=element)
+    return number
+
+
+def checked_numbers(
+    part: Any, element: str, positive: Collection[str], others: Collection[str]
+) -> dict[str, float]:
+    """Numbers among the fields of an element, by name: some positive, others not negative."""
+    found: dict[str, float] = {}
+    for what in (*positive, *others):
+        value = float(frozen_array(getattr(part, what), (), what, element))
+        if value < 0 or (what in positive and value == 0):
+            bound = "positive" if what in positive else "zero or more"
+            raise ModelError(f"{what} must be {bound}, not {value}", element=element)
+        found[what] = value
+    return found
+
+
 def vector(name: str, value: ArrayLike, error: type[RobosimError] = OptionError) -> Array:
     """`value` as a new array (3,), or an error that names the value."""
     array = finite(value, (3,))
@@ -57,11 +79,14 @@ def vector(name: str, value: ArrayLike, error: type[RobosimError] = OptionError)
     return array
 
 
-def shaped(name: str, value: ArrayLike, size: int) -> Array:
-    """`value` as a new array (size,) of finite numbers, or a StateError that names the error."""
-    array = np.array(value, dtype=float)
-    if array.shape != (size,):
-        raise StateError(f"{name} must have shape ({size},), not {array.shape}")
+def shaped(name: str, value: ArrayLike, *shape: int) -> Array:
+    """`value` as a new array of finite numbers, or a StateError that names the error."""
+    try:
+        array = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        raise StateError(f"{name} must be numbers, not {value!r}") from None
+    if array.shape != shape:
+        raise StateError(f"{name} must have shape {shape}, not {array.shape}")
     if not np.all(np.isfinite(array)):
         raise StateError(f"{name} must be finite, not {array.tolist()}")
     return array
