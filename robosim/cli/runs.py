@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -21,6 +20,7 @@ from robosim.cli.stepping import STEPPING, Stepping
 from robosim.cli.tables import outcome_table
 from robosim.cli.watching import WATCHING, Watching, compiled, open_viewer
 from robosim.errors import ConvergenceError, OptionError
+from robosim.validation import positive
 
 if TYPE_CHECKING:
     from robosim.formulation import Formulation
@@ -87,7 +87,7 @@ def simulate(
     from robosim.log.channels import Also, channels_of
     from robosim.log.files import check_log_path
 
-    check_seconds(seconds)
+    positive("--seconds", seconds)
     if log is not None:
         check_log_path(log)
     elif every != 1 or also:
@@ -156,12 +156,6 @@ def simulate(
                 f"to see it live: {proposed(context, 'view', model)}", markup=False, soft_wrap=True
             )
     leave(stopped, statistics, log)
-
-
-def check_seconds(seconds: float) -> None:
-    """Refuse an invalid time."""
-    if not (math.isfinite(seconds) and seconds > 0):
-        raise OptionError(f"--seconds must be a positive number, not {seconds}")
 
 
 def _why_not_in_lanes(sim: Formulation, control: Any, framed: bool) -> str:

@@ -14,7 +14,6 @@ from robosim.cli.application import app, err, out, remark
 from robosim.cli.loading import Files, PackageDirs, World
 from robosim.cli.options import option, with_options
 from robosim.cli.running import interruptible
-from robosim.cli.runs import check_seconds
 from robosim.cli.stepping import Stepping
 from robosim.cli.watching import (
     WATCHING,
@@ -25,6 +24,7 @@ from robosim.cli.watching import (
     open_viewer,
     save_recording,
 )
+from robosim.validation import positive
 
 if TYPE_CHECKING:
     from robosim.description.mechanism import Mechanism
@@ -71,7 +71,7 @@ def view(
     from robosim.viz.watch import Watch
 
     if not math.isinf(seconds):
-        check_seconds(seconds)
+        positive("--seconds", seconds)
     watching.check()
     robot = loading.load(model)
     for warning in robot.warnings:
