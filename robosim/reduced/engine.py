@@ -11,14 +11,13 @@ from robosim import quaternions
 from robosim.compiled import minimal
 from robosim.compiled.records.graph import ROW
 from robosim.compiled.records.joint import MOTION, SERVO
-from robosim.control.pd import motor_torques
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError, ConvergenceError, StateError
 from robosim.minimal.engine import BODY
 from robosim.reduced import adaptive, euler, maximal, start
 from robosim.reduced.contacts import lowest
 from robosim.reduced.maximal import Bodies
-from robosim.reduced.model import Loads, Model
+from robosim.reduced.model import Loads, Model, within_limits
 from robosim.reduced.solving import Unsolved
 from robosim.reduced.tree import Placed
 from robosim.runtime.handles import Handle, Run
@@ -210,10 +209,7 @@ class Engine(Alone):
                 "simulation, such as lambda sim: compiled(sim)"
             )
         held = gains[gains["implicit"] == 0]
-        rates = self.v[held["v_index"]]
-        asked = held["kp"] * (held["target"] - self.q[held["q_index"]])
-        asked += held["kd"] * (held["velocity"] - rates)
-        np.add.at(tau, held["v_index"], motor_torques(held, asked, rates))
+        np.add.at(tau, held["v_index"], within_limits(held, self.q, self.v)[1])
         servos = gains[gains["implicit"] != 0]
         if len(servos) and self.options.method != "euler":
             raise ControllerError(

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 
 from robosim.compiled.building.actuators import implicit_actuators
 from robosim.compiled.loads import Loads
-from robosim.control.controllers import PD, check_torques, motor_torques, zero
+from robosim.control.controllers import PD, check_torques, zero
+from robosim.control.pd import pd_torques
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError, StateError
 from robosim.validation import Array, finite, vector
@@ -125,9 +126,7 @@ class Held:
         if len(servos):
             end = q[servos["q_index"]]
             rates = (end - self.loads.servos["start"][servos["v_index"]]) / timestep
-            asked = servos["kp"] * (servos["target"] - end)
-            asked += servos["kd"] * (servos["velocity"] - rates)
-            np.add.at(tau, servos["v_index"], motor_torques(servos, asked, rates))
+            np.add.at(tau, servos["v_index"], pd_torques(servos, end, rates)[1])
         return tau[: self.robot.nv]
 
 
