@@ -104,29 +104,36 @@ class Bodies(Protocol):
     def joint_v(self) -> Array: ...
 
 
-@runtime_checkable
-class Formulation(Protocol):
-    """A mechanism in motion: set coordinates, take steps, read coordinates.
-
-    A step that cannot be solved raises ConvergenceError, and the state before it is kept.
-    """
+class AtKnot(Protocol):
+    """What can be read from a mechanism in motion between two steps."""
 
     @property
     def robot(self) -> Mechanism: ...
     @property
-    def timestep(self) -> float: ...
-    @property
     def gravity(self) -> Array: ...
     @property
     def time(self) -> float: ...
-    @property
-    def steps(self) -> int: ...
     @property
     def q(self) -> Array: ...
     @property
     def v(self) -> Array: ...
     @property
     def torques(self) -> Array: ...
+    @property
+    def state(self) -> Any: ...
+
+
+@runtime_checkable
+class Formulation(AtKnot, Protocol):
+    """A mechanism in motion: set coordinates, take steps, read coordinates.
+
+    A step that cannot be solved raises ConvergenceError, and the state before it is kept.
+    """
+
+    @property
+    def timestep(self) -> float: ...
+    @property
+    def steps(self) -> int: ...
     @property
     def state(self) -> Bodies: ...
     @property

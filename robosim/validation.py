@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import MISSING, fields
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robosim.errors import ModelError, OptionError
+from robosim.errors import ModelError, OptionError, RobosimError, StateError
 
 Array = NDArray[np.float64]
 """Floats."""
@@ -47,6 +47,49 @@ def finite(value: ArrayLike, shape: tuple[int, ...]) -> Array | None:
     except (TypeError, ValueError):
         return None
     return array if array.shape == shape and np.all(np.isfinite(array)) else None
+
+
+def not_negative(value: ArrayLike, what: str, element: str) -> float:
+    """`value` as a number that is not negative, or a ModelError that names the error."""
+    number = float(frozen_array(value, (), what, element))
+    if number < 0:
+        raise ModelError(f"{what} must not be negative, not {number}", element=element)
+    return number
+
+
+def checked_numbers(
+    part: Any, element: str, positive: Collection[str], others: Collection[str]
+) -> dict[str, float]:
+    """Numbers among the fields of an element, by name: some positive, others not negative."""
+    found: dict[str, float] = {}
+    for what in (*positive, *others):
+        value = float(frozen_array(getattr(part, what), (), what, element))
+        if value < 0 or (what in positive and value == 0):
+            bound = "positive" if what in positive else "zero or more"
+            raise ModelError(f"{what} must be {bound}, not {value}", element=element)
+        found[what] = value
+    return found
+
+
+def vector(name: str, value: ArrayLike, error: type[RobosimError] = OptionError) -> Array:
+    """`value` as a new array (3,), or an error that names the value."""
+    array = finite(value, (3,))
+    if array is None:
+        raise error(f"{name} must be three finite numbers, not {value!r}")
+    return array
+
+
+def shaped(name: str, value: ArrayLike, *shape: int) -> Array:
+    """`value` as a new array of finite numbers, or a StateError that names the error."""
+    try:
+        array = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        raise StateError(f"{name} must be numbers, not {value!r}") from None
+    if array.shape != shape:
+        raise StateError(f"{name} must have shape {shape}, not {array.shape}")
+    if not np.all(np.isfinite(array)):
+        raise StateError(f"{name} must be finite, not {array.tolist()}")
+    return array
 
 
 def unit_quaternion(value: ArrayLike, what: str, element: str) -> Array:
@@ -149,3 +192,16 @@ def count(name: str, value: Any) -> int:
     if not isinstance(value, Integral) or int(value) < 1:
         raise OptionError(f"{name} must be a whole number of at least 1, not {value!r}")
     return int(value)
+
+
+def positive(name: str, value: Any) -> float:
+    """A positive number, or an OptionError that names the value."""
+    if not (isinstance(value, Real) and 0 < float(value) < np.inf):
+        raise OptionError(f"{name} must be a positive number, not {value!r}")
+    return float(value)
+
+
+def check_choice(name: str, choice: Any, known: Collection[str]) -> None:
+    """Refuse what is not among the known names with an OptionError that lists them."""
+    if choice not in known:
+        raise OptionError(f"{name} must be one of {', '.join(known)}, not {choice!r}")

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from robosim.errors import OptionError
 from robosim.formulation import Formulation
+from robosim.validation import positive
 from robosim.viz.link import MAX_FPS
 from robosim.viz.pacing import RealTimePacer
 from robosim.viz.recorder import Recorder
@@ -99,8 +100,7 @@ def live(
         raise OptionError("a run that is recorded or logged cannot go on with another robot")
     if seconds is not None and not seconds >= 0:
         raise OptionError(f"seconds must not be negative, not {seconds!r}")
-    if not (fps > 0 and math.isfinite(fps)):
-        raise OptionError(f"fps must be a positive number, not {fps!r}")
+    positive("fps", fps)
     pacer = RealTimePacer(speed)
     session = Session(
         sim,

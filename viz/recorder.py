@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from robosim.description.mechanism import Mechanism
 from robosim.errors import OptionError, StateError, ViewerError
+from robosim.validation import positive
 from robosim.viz.page import replay_page
 from robosim.viz.scene import Contacts, FrameEncoder, encode_scene
 
@@ -60,12 +61,10 @@ class Recorder:
     ) -> None:
         if not isinstance(robot, Mechanism):
             raise OptionError(f"robot must be a Mechanism, not {type(robot).__name__}")
-        if not (isinstance(fps, (int, float)) and math.isfinite(fps) and fps > 0):
-            raise OptionError(f"fps must be a positive number, not {fps!r}")
         if max_frames < 2:
             raise OptionError(f"max_frames must be at least 2, not {max_frames}")
         self.robot = robot
-        self.fps = self._first_fps = float(fps)
+        self.fps = self._first_fps = positive("fps", fps)
         self.max_frames = int(max_frames)
         self._ground = ground
         self._ghosts = tuple(ghosts)

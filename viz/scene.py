@@ -29,6 +29,7 @@ from robosim.description.mechanism import Mechanism
 from robosim.description.soft import SoftMesh
 from robosim.errors import StateError
 from robosim.quaternions import IDENTITY, from_matrix
+from robosim.validation import shaped
 from robosim.viz.obstacles import drawn_obstacles, draws_ground, is_solid
 from robosim.viz.shapes import triangles
 
@@ -296,18 +297,6 @@ def _encode_texture(geometry: Geometry, blob: _Blob) -> list[Any] | None:
     return [kind, blob.add(image), len(image)]
 
 
-def _checked(values: ArrayLike, shape: tuple[int, ...], what: str) -> Array:
-    try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise StateError(f"{what} must be numbers, not {values!r}") from None
-    if array.shape != shape:
-        raise StateError(f"{what} must have shape {shape}, not {array.shape}")
-    if not np.isfinite(array).all():
-        raise StateError(f"{what} must be finite, not {array.tolist()}")
-    return array
-
-
 class FrameEncoder:
     """Packs states of a robot into frames; `copies` counts the robot and its ghosts."""
 
@@ -348,12 +337,12 @@ class FrameEncoder:
         touching = self._contacts(contacts)
         pulled = np.zeros((0, 9))
         if pulls is not None:
-            pulled = _checked(pulls, (len(np.atleast_1d(pulls)), 9), "pulls")
+            pulled = shaped("pulls", pulls, len(np.atleast_1d(pulls)), 9)
         violated = np.zeros(0)
         if violations is not None:
-            violated = _checked(violations, (self.n_joints,), "violations")
-        x = _checked(x, (self.n_bodies, 3), "x")
-        poses = np.hstack((x, _checked(q, (self.n_bodies, 4), "q")))
+            violated = shaped("violations", violations, self.n_joints)
+        x = shaped("x", x, self.n_bodies, 3)
+        poses = np.hstack((x, shaped("q", q, self.n_bodies, 4)))
         head = (np.nan if time is None else time, len(touching), len(pulled), len(violated))
         parts = (np.array(head), poses.ravel(), touching.ravel(), pulled.ravel(), violated)
         return np.concatenate(parts).astype("<f4").tobytes()
@@ -365,10 +354,10 @@ class FrameEncoder:
             if forces is not None:
                 raise StateError("contact_forces need contact_positions")
             return np.zeros((0, 6))
-        points = _checked(positions, (len(np.atleast_1d(positions)), 3), "contact_positions")
+        points = shaped("contact_positions", positions, len(np.atleast_1d(positions)), 3)
         acting = np.zeros_like(points)
         if forces is not None:
-            acting = _checked(forces, points.shape, "contact_forces")
+            acting = shaped("contact_forces", forces, *points.shape)
         size = np.sqrt(np.einsum("ij,ij->i", acting, acting))
         pressed = size > self._no_force
         drawn = np.flatnonzero(pressed | (points[:, 2] < NEAR_GROUND))

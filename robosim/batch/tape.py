@@ -14,6 +14,7 @@ other rollouts, up to the tolerance. With them it is so up to `contact_speed`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,10 +26,10 @@ from robosim.control.pd import motor_slopes
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError, ConvergenceError, OptionError
 from robosim.linearization.linearization import (
-    SMOOTHER,
     MaximalLinearizer,
     check_derivatives,
     side_by_side,
+    smoothed,
     threads_for,
 )
 from robosim.linearization.linearized import Given, Step
@@ -379,16 +380,20 @@ class Tape:
             contacts = []
             for (i, k), row, step in zip(places, rows, steps, strict=True):
                 if isinstance(step, ConvergenceError):
-                    speed = SMOOTHER * workers[0].contact_speed
-                    (more,) = self._workers(robot, parameters, speed, of_pd, 1)
-                    (smooth,) = more.of_given([row])
-                    if isinstance(smooth, ConvergenceError):
-                        raise step.of_state(i)
-                    step, seen.smoothed[i, k] = smooth, True
+                    again = partial(self._alone, row, robot, parameters, of_pd)
+                    step = smoothed(again, workers[0].contact_speed, step.of_state(i))
+                    seen.smoothed[i, k] = True
                 out.changes[i, k - begin], out.by[i, k - begin] = step.changes, step.by
                 contacts.append(step.contacts)
             seen.note(places, contacts)
         return out
+
+    def _alone(
+        self, row: Given, robot: Mechanism, parameters: tuple[str, ...], of_pd: int, speed: float
+    ) -> Step | ConvergenceError:
+        """One step with another contact_speed."""
+        (worker,) = self._workers(robot, parameters, speed, of_pd, 1)
+        return worker.of_given([row])[0]
 
     def _workers(
         self,

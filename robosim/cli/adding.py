@@ -6,9 +6,8 @@ import math
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
-import typer
-
 from robosim import quaternions
+from robosim.cli.options import option
 from robosim.description.mechanism import Mechanism
 from robosim.errors import OptionError
 
@@ -16,12 +15,11 @@ _DEGREES = "deg"
 
 Added = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
         "--add",
         help="Add another model (a name or a path) to the world, at a position in m and "
         "with a rotation about z in rad, or 90deg; may be given several times.",
         metavar="MODEL@X,Y,Z[,YAW]",
-        show_default=False,
         rich_help_panel="Loading",
     ),
 ]

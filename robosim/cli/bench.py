@@ -10,6 +10,7 @@ import typer
 from rich.markup import escape
 
 from robosim.cli.application import app, out, remark, show
+from robosim.cli.options import option
 from robosim.cli.running import counting_bar
 from robosim.cli.tables import plain_table, targets_table
 from robosim.errors import OptionError
@@ -29,17 +30,14 @@ def bench(
     ] = None,
     json_file: Annotated[
         Path | None,
-        typer.Option(
-            "--json", help="Write all numbers to this file.", metavar="FILE", show_default=False
-        ),
+        option("--json", help="Write all numbers to this file.", metavar="FILE"),
     ] = None,
     out_folder: Annotated[
         Path | None,
-        typer.Option(
+        option(
             "--out",
             help="Folder for tables.md, and for NAME.png and NAME.json of each benchmark.",
             metavar="DIR",
-            show_default=False,
         ),
     ] = None,
     peers: Annotated[
@@ -54,11 +52,10 @@ def bench(
     ] = False,
     against: Annotated[
         str | None,
-        typer.Option(
+        option(
             help="Compare this working tree with a commit of its repository instead, in turns. "
             "Without names: a1_stand, a1_trot, hinge_chain, ball_chain, segments, batch.",
             metavar="COMMIT",
-            show_default=False,
         ),
     ] = None,
     turns: Annotated[

@@ -13,7 +13,7 @@ from robosim.cli import arguments
 from robosim.cli.application import INTERRUPTED, app, err, out, remark, show
 from robosim.cli.hints import proposed
 from robosim.cli.loading import Loading
-from robosim.cli.options import with_options
+from robosim.cli.options import option, with_options
 from robosim.cli.tables import learned_table
 from robosim.errors import OptionError
 
@@ -33,12 +33,11 @@ def learn(
     *,
     out_stem: Annotated[
         Path | None,
-        typer.Option(
+        option(
             "--out",
             help="Write the gait to WALK.json, the learning curve to WALK.png and a replay of the "
             "best gait to WALK.html.",
             metavar="WALK",
-            show_default=False,
         ),
     ] = None,
     episodes: Annotated[
@@ -65,21 +64,15 @@ def learn(
     ] = False,
     threads: Annotated[
         int | None,
-        typer.Option(
-            help="Number of threads; by default one per core.",
-            metavar="N",
-            min=1,
-            show_default=False,
-        ),
+        option(help="Number of threads; by default one per core.", metavar="N", min=1),
     ] = None,
     on_ray: Annotated[
         int | None,
-        typer.Option(
+        option(
             "--ray",
             help="Evaluate the gaits on N Ray workers, eight learners at a time on each.",
             metavar="N",
             min=1,
-            show_default=False,
         ),
     ] = None,
     as_json: arguments.Json = False,

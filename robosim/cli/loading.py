@@ -14,12 +14,12 @@ from rich.markup import escape
 import robosim
 from robosim.cli.adding import Added, addition, with_added
 from robosim.cli.application import err
+from robosim.cli.options import option
 from robosim.description.mechanism import Mechanism
 from robosim.errors import OptionError
 
 _PANEL = "Loading"
-# An option whose default its help tells, if there is one.
-_option = partial(typer.Option, show_default=False, rich_help_panel=_PANEL)
+_option = partial(option, rich_help_panel=_PANEL)
 
 FloatingBase = Annotated[
     bool | None,

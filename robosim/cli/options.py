@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass
-from functools import wraps
+from functools import partial, wraps
 from inspect import Parameter, signature
 from typing import Any, get_type_hints
+
+import typer
+
+# An option whose default its help tells, if there is one.
+option = partial(typer.Option, show_default=False)
 
 
 def with_options(command: Callable[..., None]) -> Callable[..., None]:

@@ -11,6 +11,7 @@ from rich.markup import escape
 
 from robosim.cli import arguments
 from robosim.cli.application import app, out, remark, show
+from robosim.cli.options import option
 from robosim.cli.running import counting_bar
 from robosim.cli.tables import plain_table, targets_table
 from robosim.errors import OptionError
@@ -27,11 +28,8 @@ def reproduce(
     ] = None,
     out_folder: Annotated[
         Path | None,
-        typer.Option(
-            "--out",
-            help="Folder for NAME.json and NAME.png; created if missing.",
-            metavar="DIR",
-            show_default=False,
+        option(
+            "--out", help="Folder for NAME.json and NAME.png; created if missing.", metavar="DIR"
         ),
     ] = None,
     quick: Annotated[

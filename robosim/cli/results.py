@@ -13,7 +13,7 @@ from rich.markup import escape
 from robosim.cli import arguments
 from robosim.cli.application import app, out, remark, show
 from robosim.cli.loading import Files, PackageDirs
-from robosim.cli.options import with_options
+from robosim.cli.options import option, with_options
 from robosim.cli.running import interruptible
 from robosim.cli.tables import plain_table
 from robosim.cli.watching import Port, open_viewer
@@ -74,35 +74,30 @@ def plot(
     ],
     out_file: Annotated[
         Path | None,
-        typer.Option(
+        option(
             "--out",
             help="The picture to write (.png, .pdf or .svg); by default LOG with .png.",
             metavar="FILE",
-            show_default=False,
         ),
     ] = None,
     joints: Annotated[
         str | None,
-        typer.Option(
-            help="Draw only joints whose name matches this regular expression.",
-            metavar="REGEX",
-            show_default=False,
+        option(
+            help="Draw only joints whose name matches this regular expression.", metavar="REGEX"
         ),
     ] = None,
     columns: Annotated[
         str | None,
-        typer.Option(
+        option(
             help="Draw columns logged with --also whose name matches this regular expression.",
             metavar="REGEX",
-            show_default=False,
         ),
     ] = None,
     model: Annotated[
         str | None,
-        typer.Option(
+        option(
             help="The robot, for limits and contacts; by default the one named in the log.",
             metavar="MODEL",
-            show_default=False,
         ),
     ] = None,
     package_dir: PackageDirs = None,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -15,12 +14,13 @@ from robosim.cli import arguments
 from robosim.cli.application import INTERRUPTED, app, out, remark, show
 from robosim.cli.hints import proposed
 from robosim.cli.loading import World
-from robosim.cli.options import with_options
+from robosim.cli.options import option, with_options
 from robosim.cli.running import interruptible, run
 from robosim.cli.stepping import STEPPING, Stepping
 from robosim.cli.tables import outcome_table
 from robosim.cli.watching import WATCHING, Watching, compiled, open_viewer
 from robosim.errors import ConvergenceError, OptionError
+from robosim.validation import positive
 
 if TYPE_CHECKING:
     from robosim.formulation import Formulation
@@ -40,22 +40,17 @@ def simulate(
     watching: Watching,
     log: Annotated[
         Path | None,
-        typer.Option(
-            help="Log the run to a file: .parquet, .csv, .npz or .mcap.",
-            metavar="FILE",
-            show_default=False,
-        ),
+        option(help="Log the run to a file: .parquet, .csv, .npz or .mcap.", metavar="FILE"),
     ] = None,
     every: Annotated[
         int, typer.Option(help="Number of steps between samples of the log.", metavar="N", min=1)
     ] = 1,
     also: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             help="Also log sensors, contacts, frames, joint_wrenches, or a single one, such as "
             "frame:FR_foot; may be given several times.",
             metavar="WHAT",
-            show_default=False,
         ),
     ] = None,
     lanes: Annotated[
@@ -92,16 +87,16 @@ def simulate(
     from robosim.log.channels import Also, channels_of
     from robosim.log.files import check_log_path
 
-    check_seconds(seconds)
+    positive("--seconds", seconds)
     if log is not None:
         check_log_path(log)
     elif every != 1 or also:
         raise OptionError(f"--{'also' if also else 'every'} is for --log FILE")
     watching.check()
     view = view or open_browser
-    for option, value in (("port", watching.port), ("host", watching.host)):
+    for name, value in (("port", watching.port), ("host", watching.host)):
         if value is not None and not view:
-            raise OptionError(f"--{option} is for --view")
+            raise OptionError(f"--{name} is for --view")
     robot = loading.load(model)
     for warning in robot.warnings:
         remark(f"warning: {warning}")
@@ -161,12 +156,6 @@ def simulate(
                 f"to see it live: {proposed(context, 'view', model)}", markup=False, soft_wrap=True
             )
     leave(stopped, statistics, log)
-
-
-def check_seconds(seconds: float) -> None:
-    """Refuse an invalid time."""
-    if not (math.isfinite(seconds) and seconds > 0):
-        raise OptionError(f"--seconds must be a positive number, not {seconds}")
 
 
 def _why_not_in_lanes(sim: Formulation, control: Any, framed: bool) -> str:

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
+from robosim.cli.options import option
 from robosim.errors import OptionError, known
 
 if TYPE_CHECKING:
     from robosim.description.mechanism import Mechanism
 
 START = "Start"
-# An option whose default its help tells, if there is one.
-_option = partial(typer.Option, show_default=False, rich_help_panel=START)
+_option = partial(option, rich_help_panel=START)
 _DEGREES = "deg"
 _MOST_LISTED = 30  # coordinates: those of a quadruped
 

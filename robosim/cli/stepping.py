@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from robosim.cli import arguments
+from robosim.cli.options import option
 from robosim.cli.start_state import Drop, Pose, Q, V, start_state
 from robosim.errors import OptionError, RobosimError
+from robosim.validation import positive
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,123 +27,103 @@ if TYPE_CHECKING:
     from robosim.simulation import Simulation
 
 STEPPING = "Stepping"
+_shown = partial(typer.Option, rich_help_panel=STEPPING)
+_option = partial(option, rich_help_panel=STEPPING)
 FORMULATIONS = ("maximal", "newton", "riqn", "galerkin", "reduced")
 _CONTROLLER = "stand, trot, zero, or module:function"
 
 Timestep = Annotated[float, typer.Option(help="Time step in seconds.", metavar="H")]
 Controller = Annotated[
     str | None,
-    typer.Option(
+    option(
         help=f"{_CONTROLLER}; default: stand with a floating base and actuators, or else zero.",
         metavar="NAME",
-        show_default=False,
     ),
 ]
 GaitFile = Annotated[
     Path | None,
-    typer.Option(
+    option(
         "--gait",
         help="Walk with a gait from robosim learn, starting in its initial state.",
         metavar="WALK.json",
-        show_default=False,
     ),
 ]
 Order = Annotated[
     int,
-    typer.Option(
+    _shown(
         help="2; or 4 while no contact, limit or implicit PD acts, in some seven times the time; "
         "any even order with --formulation galerkin.",
         metavar="N",
-        rich_help_panel=STEPPING,
     ),
 ]
 FormulationName = Annotated[
     str,
-    typer.Option(
+    _shown(
         help="maximal; or newton, riqn, galerkin: integrators in joint coordinates, without "
         "contacts, limits and loops; or reduced: REDMAX, a slow reference.",
         metavar="NAME",
-        rich_help_panel=STEPPING,
     ),
 ]
 Ignore = Annotated[
     list[str] | None,
-    typer.Option(
+    _option(
         help="With these formulations, ignore unsupported elements: contacts, limits or "
         "friction; may be given several times.",
         metavar="WHAT",
-        show_default=False,
-        rich_help_panel=STEPPING,
     ),
 ]
 Contacts = Annotated[
     str | None,
-    typer.Option(
+    _option(
         help="With --formulation reduced, the contact solver: single (normal forces and friction "
         "in one problem) or staggered; by default contacts have to be ignored.",
         metavar="KIND",
-        show_default=False,
-        rich_help_panel=STEPPING,
     ),
 ]
 FrictionCone = Annotated[
     str,
-    typer.Option(
+    _shown(
         help="second_order (the exact cone) or linearized (a pyramid, as in the paper).",
         metavar="KIND",
-        rich_help_panel=STEPPING,
     ),
 ]
 Facets = Annotated[
     int | None,
-    typer.Option(
-        help="Facets of the linearized cone: even, 4 to 16; by default 4.",
-        metavar="N",
-        show_default=False,
-        rich_help_panel=STEPPING,
-    ),
+    _option(help="Facets of the linearized cone: even, 4 to 16; by default 4.", metavar="N"),
 ]
 Implicit = Annotated[
     bool | None,
-    typer.Option(
+    _option(
         "--implicit/--explicit",
         help="Whether 'stand' is an implicit PD, stable at any time step, or an explicit PD; by "
         "default implicit where explicit would be unstable.",
-        show_default=False,
-        rich_help_panel=STEPPING,
     ),
 ]
 EffortLimits = Annotated[
     bool,
-    typer.Option(
+    _shown(
         "--effort-limits",
         help="Keep the torques of 'stand', 'trot' or another PD within the joints' effort limits.",
-        rich_help_panel=STEPPING,
     ),
 ]
 VelocityLimits = Annotated[
     bool,
-    typer.Option(
-        "--velocity-limits",
-        help="Enforce the joints' velocity limits, with forces of any size.",
-        rich_help_panel=STEPPING,
+    _shown(
+        "--velocity-limits", help="Enforce the joints' velocity limits, with forces of any size."
     ),
 ]
 Massless = Annotated[
     str,
-    typer.Option(
-        help="Links whose motion no mass determines: refuse, or lock at home.",
-        metavar="CHOICE",
-        rich_help_panel=STEPPING,
+    _shown(
+        help="Links whose motion no mass determines: refuse, or lock at home.", metavar="CHOICE"
     ),
 ]
 ImpossibleInertia = Annotated[
     str,
-    typer.Option(
+    _shown(
         help="Inertias that are not positive definite: refuse, or replace by that of a ball of "
         "water (ball).",
         metavar="CHOICE",
-        rich_help_panel=STEPPING,
     ),
 ]
 
@@ -182,8 +164,7 @@ class Stepping:
 
     def check(self, robot: Mechanism) -> dict[str, Any] | None:
         """The start of the robot, as by `start_state`; refuses options that do not fit."""
-        if not (math.isfinite(self.timestep) and self.timestep > 0):
-            raise OptionError(f"--timestep must be a positive number, not {self.timestep!r}")
+        positive("--timestep", self.timestep)
         if self.facets is not None and self.friction_cone != "linearized":
             raise OptionError("--facets is for --friction-cone linearized")
         if self.formulation not in FORMULATIONS:
@@ -280,10 +261,10 @@ class Stepping:
 
     def _refuse_maximal(self, lanes: bool) -> None:
         """Refuse options of maximal coordinates."""
-        for option, given in (
+        for name, given in (
             ("--lanes", lanes),
             ("--friction-cone", self.friction_cone != "second_order"),
             ("--velocity-limits", self.velocity_limits),
         ):
             if given:
-                raise OptionError(f"{option} is for --formulation maximal")
+                raise OptionError(f"{name} is for --formulation maximal")

@@ -12,9 +12,8 @@ import typer
 from robosim.cli import arguments
 from robosim.cli.application import app, err, out, remark
 from robosim.cli.loading import Files, PackageDirs, World
-from robosim.cli.options import with_options
+from robosim.cli.options import option, with_options
 from robosim.cli.running import interruptible
-from robosim.cli.runs import check_seconds
 from robosim.cli.stepping import Stepping
 from robosim.cli.watching import (
     WATCHING,
@@ -25,6 +24,7 @@ from robosim.cli.watching import (
     open_viewer,
     save_recording,
 )
+from robosim.validation import positive
 
 if TYPE_CHECKING:
     from robosim.description.mechanism import Mechanism
@@ -49,9 +49,7 @@ def view(
     watching: Watching,
     seconds: Annotated[
         float,
-        typer.Option(
-            help="Seconds to simulate; by default until ctrl-C.", metavar="S", show_default=False
-        ),
+        option(help="Seconds to simulate; by default until ctrl-C.", metavar="S"),
     ] = math.inf,
     paused: Annotated[
         bool,
@@ -73,7 +71,7 @@ def view(
     from robosim.viz.watch import Watch
 
     if not math.isinf(seconds):
-        check_seconds(seconds)
+        positive("--seconds", seconds)
     watching.check()
     robot = loading.load(model)
     for warning in robot.warnings:
@@ -133,27 +131,24 @@ def replay(
     ],
     model: Annotated[
         str | None,
-        typer.Option(
+        option(
             help="The robot: a name or a path; by default the one named in the log.",
             metavar="MODEL",
-            show_default=False,
         ),
     ] = None,
     ghost: Annotated[
         list[Path] | None,
-        typer.Option(
+        option(
             help="Another log of the same robot, drawn translucent; may be given several times.",
             metavar="LOG",
-            show_default=False,
         ),
     ] = None,
     out_file: Annotated[
         Path | None,
-        typer.Option(
+        option(
             "--out",
             help="The file to write: .html, .mp4, .gif or .png; by default LOG with .html.",
             metavar="FILE",
-            show_default=False,
         ),
     ] = None,
     open_browser: Open = False,

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from robosim.cli.application import err, remark
+from robosim.cli.options import option
 from robosim.cli.running import ended_by_interrupt
 from robosim.errors import OptionError
 
@@ -21,35 +23,28 @@ if TYPE_CHECKING:
 PAGES = (".html", ".htm")
 RECORDINGS = (*PAGES, ".mp4", ".gif", ".png")
 WATCHING = "Watching"
+_shown = partial(typer.Option, rich_help_panel=WATCHING)
+_option = partial(option, rich_help_panel=WATCHING)
 
-Open = Annotated[bool, typer.Option("--open", help="Open the browser.", rich_help_panel=WATCHING)]
+Open = Annotated[bool, _shown("--open", help="Open the browser.")]
 Record = Annotated[
     Path | None,
-    typer.Option(
+    _option(
         help="Record the run as a page (.html), a video (.mp4, .gif) or a picture of its last "
         "frame (.png).",
         metavar="FILE",
-        show_default=False,
-        rich_help_panel=WATCHING,
     ),
 ]
 Port = Annotated[
     int | None,
-    typer.Option(
-        help="Port of the live view; by default the first free one from 7000.",
-        metavar="PORT",
-        show_default=False,
-        rich_help_panel=WATCHING,
-    ),
+    _option(help="Port of the live view; by default the first free one from 7000.", metavar="PORT"),
 ]
 Host = Annotated[
     str | None,
-    typer.Option(
+    _option(
         help="Serve the live view to other machines: an address of this machine, or 0.0.0.0. The "
         "printed address then contains a token.",
         metavar="ADDRESS",
-        show_default=False,
-        rich_help_panel=WATCHING,
     ),
 ]
 

@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike
 from robosim.control.pd import PD
 from robosim.control.standing import carried_inertia, home_inertia
 from robosim.description.mechanism import Mechanism
-from robosim.errors import ModelError, OptionError
-from robosim.validation import Array
+from robosim.errors import ModelError
+from robosim.validation import Array, positive
 
 
 def zero(robot: Mechanism, timestep: float | None = None) -> PD:
@@ -55,8 +55,8 @@ def stand(
     """
     if robot.nu == 0:
         raise ModelError("has no actuated joint to stand with", element=f"robot '{robot.name}'")
-    if timestep is not None and not (np.isfinite(timestep) and timestep > 0):
-        raise OptionError(f"timestep must be a positive number, not {timestep!r}")
+    if timestep is not None:
+        positive("timestep", timestep)
     if robot.stance is not None:
         known = robot.stance
         target, kp, kd = np.asarray(known.target), np.asarray(known.kp), np.asarray(known.kd)

@@ -224,9 +224,14 @@ class PD:
         self.aim(g, sim.time)
         state = sim.state
         rates = state.joint_v[g["v_index"]]
-        asked = g["kp"] * (g["target"] - state.joint_q[g["q_index"]])
-        asked += g["kd"] * (g["velocity"] - rates)
-        return motor_torques(g, asked, rates)
+        return pd_torques(g, state.joint_q[g["q_index"]], rates)[1]
+
+
+def pd_torques(gains: NDArray[np.void], q: Array, rates: Array) -> tuple[Array, Array]:
+    """Desired torques (n,) at the coordinates of n motors and their rates, and those they give."""
+    asked = gains["kp"] * (gains["target"] - q)
+    asked += gains["kd"] * (gains["velocity"] - rates)
+    return asked, motor_torques(gains, asked, rates)
 
 
 def motor_torques(gains: NDArray[np.void], asked: Array, rates: Array) -> Array:
@@ -234,24 +239,26 @@ def motor_torques(gains: NDArray[np.void], asked: Array, rates: Array) -> Array:
 
     The same function as `robosim.kernels.equations.joint_forces.motor_torque`.
     """
-    limit, ends = gains["limit"], np.isfinite(gains["speed"])
-    droop = np.divide(limit, gains["speed"], out=np.zeros(len(gains)), where=ends)
-    most, least = (
-        np.maximum(limit - droop * np.maximum(way * rates, 0.0), 0.0) for way in (1.0, -1.0)
-    )
+    _, most, least = _motor_ends(gains, rates)
     return np.asarray(np.clip(asked, -least, most))
 
 
 def motor_slopes(gains: NDArray[np.void], asked: Array, rates: Array) -> tuple[Array, Array]:
     """Derivatives of `motor_torques` by the desired torques (1 or 0) and by the rates."""
+    droop, most, least = _motor_ends(gains, rates)
+    above, below = asked > most, asked < -least
+    falls = (above & (rates > 0.0) & (most > 0.0)) | (below & (rates < 0.0) & (least > 0.0))
+    return np.where(above | below, 0.0, 1.0), np.where(falls, -droop, 0.0)
+
+
+def _motor_ends(gains: NDArray[np.void], rates: Array) -> tuple[Array, Array, Array]:
+    """Slopes of the largest torques over the rates, and these in both directions."""
     limit, ends = gains["limit"], np.isfinite(gains["speed"])
     droop = np.divide(limit, gains["speed"], out=np.zeros(limit.shape), where=ends)
     most, least = (
         np.maximum(limit - droop * np.maximum(way * rates, 0.0), 0.0) for way in (1.0, -1.0)
     )
-    above, below = asked > most, asked < -least
-    falls = (above & (rates > 0.0) & (most > 0.0)) | (below & (rates < 0.0) & (least > 0.0))
-    return np.where(above | below, 0.0, 1.0), np.where(falls, -droop, 0.0)
+    return droop, most, least
 
 
 def _numbers(value: Any) -> Array:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from robosim.description.selection import perpendicular_basis
 from robosim.errors import ModelError
-from robosim.validation import Array, Frozen, frozen_array
+from robosim.validation import Array, Frozen, checked_numbers
 
 HINGE, SLIDE, SOCKET = "revolute", "prismatic", "spherical"
 FEWEST = 3  # pads around a bearing; two cannot support all lateral loads
@@ -55,11 +55,7 @@ class Bearing(Frozen):
     pads: int = 4
 
     def __post_init__(self) -> None:
-        for what in ("friction", "radius", "length"):
-            value = float(frozen_array(getattr(self, what), (), what, "bearing"))
-            if value < 0:
-                raise ModelError(f"{what} must be zero or more, not {value}", element="bearing")
-            self._set(**{what: value})
+        self._set(**checked_numbers(self, "bearing", (), ("friction", "radius", "length")))
         if not isinstance(self.pads, Integral) or self.pads < FEWEST:
             raise ModelError(
                 f"pads must be a whole number of at least {FEWEST}, not {self.pads!r}",

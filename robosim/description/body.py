@@ -20,7 +20,7 @@ from robosim.description.geometry import Geometry as Geometry
 from robosim.description.solid_bodies import OfShapes
 from robosim.description.surfaces import checked_surface
 from robosim.errors import ModelError
-from robosim.validation import Array, Frozen, frozen_array, parts, read_only
+from robosim.validation import Array, Frozen, frozen_array, not_negative, parts, read_only
 
 
 def _checked_drag(drag: ArrayLike | None, element: str) -> Array | None:
@@ -172,10 +172,7 @@ class ContactPoint(Frozen):
                 raise ModelError("axis must not be zero", element=element)
             self._set(axis=frozen_array(axis / length, (3,), "axis", element))
         for what in ("radius", "friction"):
-            value = float(frozen_array(getattr(self, what), (), what, element))
-            if value < 0:
-                raise ModelError(f"{what} must not be negative, not {value}", element=element)
-            self._set(**{what: value})
+            self._set(**{what: not_negative(getattr(self, what), what, element)})
 
 
 def lowest_arms(contacts: Sequence[ContactPoint], turns: Array) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from robosim.description.actuator import Actuator
 from robosim.description.body import Body, ContactPoint
@@ -24,6 +24,12 @@ def check_unique(what: str, names: Iterable[str]) -> None:
         seen.add(name)
 
 
+def check_exists(name: str | None, known: Collection[str], element: str, told: str) -> None:
+    """Refuse a name that is not among the known ones, with a ModelError that tells them."""
+    if name not in known:
+        raise ModelError(told, element=element, alternatives=tuple(known), wanted=str(name))
+
+
 def index_of(what: str, names: Sequence[str], name: str) -> int:
     """The index of a name, or a ModelError."""
     if name not in names:
@@ -41,12 +47,8 @@ def check_ends(
             for role, body in (("parent", element.parent), ("child", element.child)):
                 if body not in names and not (role == "parent" and body is None):
                     hint = "; the world is None" if (role, body) == ("parent", "world") else ""
-                    raise ModelError(
-                        f"{role} '{body}' does not exist{hint}",
-                        element=f"{what} '{element.name}'",
-                        alternatives=names,
-                        wanted=str(body),
-                    )
+                    told = f"{role} '{body}' does not exist{hint}"
+                    check_exists(body, names, f"{what} '{element.name}'", told)
     for joint in joints:
         if joint.parent == joint.child:
             raise ModelError("connects a body with itself", element=f"joint '{joint.name}'")
@@ -67,26 +69,17 @@ def check_meshes(meshes: Sequence[SoftMesh], bodies: Sequence[Body]) -> None:
     names = {body.name for body in bodies}
     for mesh in meshes:
         for k, body in enumerate(mesh.bodies):
-            if body is not None and body not in names:
-                raise ModelError(
-                    f"node {k} is on body '{body}', which does not exist",
-                    element=f"soft '{mesh.name}'",
-                    alternatives=tuple(names),
-                    wanted=body,
-                )
+            if body is not None:
+                told = f"node {k} is on body '{body}', which does not exist"
+                check_exists(body, names, f"soft '{mesh.name}'", told)
 
 
 def check_contacts(contacts: Sequence[ContactPoint], bodies: Sequence[Body]) -> None:
     """Refuse contact points on unknown bodies."""
     names = tuple(body.name for body in bodies)
     for contact in contacts:
-        if contact.body not in names:
-            raise ModelError(
-                f"body '{contact.body}' does not exist",
-                element=f"contact '{contact.name}'",
-                alternatives=names,
-                wanted=contact.body,
-            )
+        told = f"body '{contact.body}' does not exist"
+        check_exists(contact.body, names, f"contact '{contact.name}'", told)
 
 
 def check_pairs(
@@ -103,13 +96,7 @@ def check_pairs(
     for what, pair, known in pairs:
         element = f"{what} {pair}"
         for body in pair:
-            if body not in known:
-                raise ModelError(
-                    f"body '{body}' does not exist",
-                    element=element,
-                    alternatives=tuple(known),
-                    wanted=body,
-                )
+            check_exists(body, known, element, f"body '{body}' does not exist")
         if pair[0] == pair[1]:
             raise ModelError("a body cannot touch itself", element=element)
     for pair in contact_pairs:
@@ -127,13 +114,7 @@ def check_couplings(couplings: Sequence[Coupling], joints: Sequence[Joint]) -> N
     for coupling in couplings:
         for name in (coupling.joint, coupling.source):
             element = f"coupling '{coupling.name}'"
-            if name not in kinds:
-                raise ModelError(
-                    f"joint '{name}' does not exist",
-                    element=element,
-                    alternatives=tuple(kinds),
-                    wanted=name,
-                )
+            check_exists(name, kinds, element, f"joint '{name}' does not exist")
             if kinds[name].nv != 1:
                 raise ModelError(
                     f"joint '{name}' is '{kinds[name].kind}'; a coupling needs joints with a "
@@ -157,14 +138,7 @@ def check_tendons(
                  if isinstance(p, Term)]  # fmt: skip
         named += [("body", name, names) for name in tendon.bodies() if name is not None]
         for what, name, known in named:
-            if name not in known:
-                told = f"{what} '{name}' does not exist"
-                raise ModelError(
-                    told,
-                    element=f"tendon '{tendon.name}'",
-                    alternatives=known,
-                    wanted=name,
-                )
+            check_exists(name, known, f"tendon '{tendon.name}'", f"{what} '{name}' does not exist")
 
 
 def check_actuators(
@@ -175,25 +149,17 @@ def check_actuators(
     bodies: Sequence[Body],
 ) -> None:
     """Refuse actuators of unknown coordinates, tendons or bodies."""
-    known = set(q_names).intersection(v_names) | {tendon.name for tendon in tendons}
+    found = set(q_names).intersection(v_names) | {tendon.name for tendon in tendons}
     names = [body.name for body in bodies]
+    known = dict.fromkeys(sorted(found))
     for actuator in actuators:
+        element = f"actuator '{actuator.name}'"
         for name in actuator.gears:
-            if name not in known:
-                raise ModelError(
-                    f"'{name}' is no coordinate of the joints and no tendon",
-                    element=f"actuator '{actuator.name}'",
-                    alternatives=sorted(known),
-                    wanted=name,
-                )
+            told = f"'{name}' is no coordinate of the joints and no tendon"
+            check_exists(name, known, element, told)
         body = None if actuator.place is None else actuator.place.body
-        if body is not None and body not in names:
-            raise ModelError(
-                f"body '{body}' does not exist",
-                element=f"actuator '{actuator.name}'",
-                alternatives=names,
-                wanted=body,
-            )
+        if body is not None:
+            check_exists(body, names, element, f"body '{body}' does not exist")
 
 
 def check_implicit(
@@ -236,19 +202,8 @@ def check_sensors(
     for sensor in sensors:
         element = f"sensor '{sensor.name}'"
         for body in (sensor.place.body, sensor.reference.body, *sensor.bodies):
-            if body is not None and body not in names:
-                raise ModelError(
-                    f"body '{body}' does not exist",
-                    element=element,
-                    alternatives=names,
-                    wanted=body,
-                )
+            if body is not None:
+                check_exists(body, names, element, f"body '{body}' does not exist")
         known = balls if sensor.kind.startswith("ball") else coordinates
         for name in sensor.of:
-            if name not in known:
-                raise ModelError(
-                    f"there is no coordinate '{name}'",
-                    element=element,
-                    alternatives=known,
-                    wanted=name,
-                )
+            check_exists(name, known, element, f"there is no coordinate '{name}'")

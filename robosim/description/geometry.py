@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from robosim import quaternions, se3
 from robosim.description.surfaces import checked_surface
 from robosim.errors import ModelError
-from robosim.validation import Array, Frozen, frozen_array, unit_quaternion
+from robosim.validation import Array, Frozen, frozen_array, not_negative, unit_quaternion
 
 GEOMETRY_KINDS = ("box", "sphere", "cylinder", "capsule", "mesh")
 """What a `Geometry` can be."""
@@ -126,9 +126,7 @@ class Geometry(Frozen):
                 element=element,
                 alternatives=GEOMETRY_KINDS,
             )
-        friction = float(frozen_array(self.friction, (), "friction", element))
-        if friction < 0:
-            raise ModelError(f"friction must not be negative, not {friction}", element=element)
+        not_negative(self.friction, "friction", element)
         size = frozen_array(self.size, (lengths[self.kind],), f"size of a {self.kind}", element)
         if np.any(size < 0) or (self.kind != "sphere" and np.any(size == 0)):
             raise ModelError(

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robosim.errors import ModelError
-from robosim.validation import Array, Frozen, frozen_array
+from robosim.validation import Array, Frozen, checked_numbers, frozen_array
 
 ORDERS = ("values", "slopes", "curvatures")
 
@@ -203,12 +203,8 @@ class HillMuscle(Frozen):
     passive: Curve = PASSIVE
 
     def __post_init__(self) -> None:
-        for what in ("force", "optimal_length", "tendon_length", "fastest"):
-            value = float(frozen_array(getattr(self, what), (), what, "muscle"))
-            if value < 0 or (value == 0 and what != "tendon_length"):
-                least = "zero or more" if what == "tendon_length" else "positive"
-                raise ModelError(f"{what} must be {least}, not {value}", element="muscle")
-            self._set(**{what: value})
+        positive = "force", "optimal_length", "fastest"
+        self._set(**checked_numbers(self, "muscle", positive, ("tendon_length",)))
         for what in ("active", "rate", "passive"):
             if not isinstance(getattr(self, what), Curve):
                 raise ModelError(

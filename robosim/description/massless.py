@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from robosim.errors import ModelError
+
 if TYPE_CHECKING:
     from robosim.description.mechanism import Mechanism
 
@@ -48,3 +50,12 @@ def idle_ends(robot: Mechanism) -> list[str]:
         and joint.motion is None
         and not (joint.nv and np.all(joint.per_coordinate("armature") > 0))
     ]
+
+
+def without_inertia(coordinate: str) -> ModelError:
+    """The error for a coordinate along which the mass matrix has no inverse."""
+    return ModelError(
+        "the mass matrix has no inverse: this coordinate moves no mass or inertia; give the links "
+        "beyond it an inertia, or the joint an armature",
+        element=f"coordinate '{coordinate}'",
+    )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robosim.errors import ModelError
-from robosim.validation import Frozen, frozen_array
+from robosim.validation import Frozen, frozen_array, not_negative
 
 KINDS = ("integrator", "filter", "filterexact", "muscle")
 """How an actuator's activation follows its control, by MJCF's names."""
@@ -123,10 +123,7 @@ class Muscle(Frozen):
                                  element="muscle")  # fmt: skip
             self._set(**{what: tuple(ends.tolist())})
         for what in ("force", "shortest", "longest", "fastest", "passive", "lengthening"):
-            value = float(frozen_array(getattr(self, what), (), what, "muscle"))
-            if value < 0:
-                raise ModelError(f"{what} must not be negative, not {value}", element="muscle")
-            self._set(**{what: value})
+            self._set(**{what: not_negative(getattr(self, what), what, "muscle")})
         if not self.shortest < 1 < self.longest or self.fastest == 0:
             raise ModelError(
                 f"must be active from below to above its optimal length, not from {self.shortest} "

@@ -12,14 +12,7 @@ from robosim import quaternions
 from robosim.description.body import Geometry
 from robosim.description.surfaces import checked_surface
 from robosim.errors import ModelError
-from robosim.validation import Frozen, frozen_array, unit_quaternion
-
-
-def _friction(value: float, element: str) -> float:
-    friction = float(frozen_array(value, (), "friction", element))
-    if friction < 0:
-        raise ModelError(f"friction must not be negative, not {friction}", element=element)
-    return friction
+from robosim.validation import Frozen, frozen_array, not_negative, unit_quaternion
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +52,7 @@ class HalfSpace(Frozen):
         self._set(
             normal=frozen_array(normal / length, (3,), "normal", element),
             point=frozen_array(self.point, (3,), "point", element),
-            friction=_friction(self.friction, element),
+            friction=not_negative(self.friction, "friction", element),
             **checked_surface(self, element),
         )
 
@@ -109,7 +102,7 @@ class HeightField(Frozen):
             size=(float(size[0]), float(size[1])),
             position=frozen_array(self.position, (3,), "position", element),
             quaternion=unit_quaternion(self.quaternion, "quaternion", element),
-            friction=_friction(self.friction, element),
+            friction=not_negative(self.friction, "friction", element),
             **checked_surface(self, element),
         )
 
@@ -143,7 +136,7 @@ class TriangleMesh(Frozen):
         if self.geometry.kind != "mesh":
             raise ModelError(f"must be a mesh, not a {self.geometry.kind}", element=element)
         self._set(
-            friction=_friction(self.friction, element),
+            friction=not_negative(self.friction, "friction", element),
             **checked_surface(self, element),
         )
 

@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robosim.description.strands import Nodes, check_spacing, checked_numbers, checked_points, index
+from robosim.description.strands import Nodes, check_spacing, checked_points, index
 from robosim.errors import ModelError
-from robosim.validation import Array, Frozen, frozen_array, read_only
+from robosim.validation import Array, Frozen, checked_numbers, frozen_array, read_only
 
 _FACES = ((1, 2, 3), (0, 3, 2), (0, 1, 3), (0, 2, 1))  # counterclockwise from outside
 

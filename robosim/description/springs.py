@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robosim.errors import ModelError
-from robosim.validation import Array, Frozen, frozen_array
+from robosim.validation import Array, Frozen, checked_numbers, frozen_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,11 +104,8 @@ class PointSpring(Frozen):
         element = f"spring '{self.name}'"
         for what in ("parent_position", "child_position"):
             self._set(**{what: frozen_array(getattr(self, what), (3,), what, element)})
-        for what in ("stiffness", "rest_length", "damping"):
-            value = float(frozen_array(getattr(self, what), (), what, element))
-            if value < 0:
-                raise ModelError(f"{what} must be zero or more, not {value}", element=element)
-            self._set(**{what: value})
+        others = "stiffness", "rest_length", "damping"
+        self._set(**checked_numbers(self, element, (), others))
         if self.parent == self.child:
             raise ModelError("connects a body with itself", element=element)
 

@@ -6,7 +6,7 @@ bodies, joints and springs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robosim.errors import ModelError
-from robosim.validation import Array, Frozen, frozen_array
+from robosim.validation import Array, Frozen, checked_numbers, frozen_array
 
 
 class Nodes(NamedTuple):
@@ -60,19 +60,6 @@ def checked_points(value: ArrayLike, n_axes: int, least: int, element: str) -> A
             element=element,
         )
     return frozen_array(value, shape, "points", element)
-
-
-def checked_numbers(part: Any, element: str, positive: Iterable[str], others: Iterable[str]) -> Any:
-    """Numbers of a soft element by name: some positive, others not negative."""
-    found: dict[str, float] = {}
-    positive = tuple(positive)
-    for what in (*positive, *others):
-        value = float(frozen_array(getattr(part, what), (), what, element))
-        if value < 0 or (what in positive and value == 0):
-            bound = "positive" if what in positive else "zero or more"
-            raise ModelError(f"{what} must be {bound}, not {value:g}", element=element)
-        found[what] = value
-    return found
 
 
 def check_spacing(nodes: Nodes, element: str) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from robosim.errors import ModelError
-from robosim.validation import frozen_array
+from robosim.validation import frozen_array, not_negative
 
 TURNING = ("torsional_friction", "rolling_friction")
 
@@ -28,11 +28,7 @@ def checked_surface(shape: Any, element: str) -> dict[str, Any]:
     found: dict[str, Any] = {"restitution": restitution}
     for what in TURNING:
         value = getattr(shape, what)
-        if value is not None:
-            value = float(frozen_array(value, (), what, element))
-            if value < 0:
-                raise ModelError(f"{what} must not be negative, not {value}", element=element)
-        found[what] = value
+        found[what] = None if value is None else not_negative(value, what, element)
     for what in ("surface_velocity", "surface_spin"):
         found[what] = frozen_array(getattr(shape, what), (3,), what, element)
     return found

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from robosim import quaternions
 from robosim.errors import ModelError
-from robosim.validation import Frozen, frozen_array, unit_quaternion
+from robosim.validation import Frozen, checked_numbers, frozen_array, unit_quaternion
 
 WRAPS = ("sphere", "cylinder")
 """What a tendon can be wrapped around."""
@@ -145,11 +145,8 @@ class Tendon(Frozen):
         element = f"tendon '{self.name}'"
         self._set(path=tuple(self.path))
         self._check_path(element)
-        for what in ("stiffness", "damping", "friction", "armature"):
-            value = float(frozen_array(getattr(self, what), (), what, element))
-            if value < 0:
-                raise ModelError(f"{what} must be zero or more, not {value}", element=element)
-            self._set(**{what: value})
+        others = "stiffness", "damping", "friction", "armature"
+        self._set(**checked_numbers(self, element, (), others))
         rest = np.broadcast_to(np.asarray(self.rest_length, dtype=float), (2,))
         self._set(rest_length=frozen_array(rest, (2,), "rest_length", element))
         lower, upper = float(self.lower), float(self.upper)

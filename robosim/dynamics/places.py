@@ -16,7 +16,7 @@ from robosim.kernels.recursive import entries
 from robosim.kinematics.kinematics import GRAVITY
 from robosim.kinematics.random_pose import random_coordinates
 from robosim.kinematics.recursion import Recursion
-from robosim.validation import Array, finite
+from robosim.validation import Array, vector
 
 
 class Places:
@@ -28,9 +28,7 @@ class Places:
     def __init__(
         self, robot: Mechanism, gravity: ArrayLike = GRAVITY, *, tree: bool = False
     ) -> None:
-        down = finite(gravity, (3,))
-        if down is None:
-            raise StateError(f"gravity must be three finite numbers, not {gravity!r}")
+        down = vector("gravity", gravity, StateError)
         self.robot, self._made = robot, (partial(type(self), tree=tree), (robot, down))
         self._on, self._lengths = Recursion(robot, down), Lengths(robot)
         self._passive = Passive(robot)

@@ -15,7 +15,7 @@ from robosim.kinematics.kinematics import (
     GRAVITY,
     dependences,
     refuse_dependences,
-    without_inverse,
+    solved,
 )
 from robosim.validation import Array
 
@@ -109,10 +109,7 @@ class TreeDynamics(Places):
             tau = self._on.checked("tau", tau, self._a)
             bias = self.inverse_dynamics(q, v, self._still, wrenches, passive=passive)
             return self._solve_dense(q, tau - bias)
-        if passive and self._lengths.acts:
-            q, v = self._on.checked("q", q, self._q), self._on.checked("v", v, self._v)
-            tau = self._on.checked("tau", tau, self._a)
-            tau = tau + self._on.each(self._lengths.forces, q, v)
+        tau = self._with_lengths(q, v, tau, passive)
         on, acts = self._on, 1 if passive else 0
         if wrenches is None:
             a = on.single(entries.forward_state, q, v, tau, 1.0, acts)
@@ -121,6 +118,13 @@ class TreeDynamics(Places):
         pushes, n = on.pushes(wrenches)
         given = (("q", q, self._q), ("v", v, self._v), ("tau", tau, self._a))
         return on.call(entries.forward_acceleration, given, self._nv, (1.0, acts), pushes, n)[0]
+
+    def _with_lengths(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, passive: bool) -> ArrayLike:
+        """tau with the passive forces of tendons and of springs between points, if these act."""
+        if not (passive and self._lengths.acts):
+            return tau
+        q, v = self._on.checked("q", q, self._q), self._on.checked("v", v, self._v)
+        return self._on.checked("tau", tau, self._a) + self._on.each(self._lengths.forces, q, v)
 
     def hybrid_dynamics(
         self,
@@ -196,12 +200,8 @@ class TreeDynamics(Places):
         """All accelerations, by the dense mass matrix."""
         left = tau - self.inverse_dynamics(q, v, given, wrenches, passive=passive)
         free = np.flatnonzero(~held)
-        try:
-            change = np.linalg.solve(
-                self.mass_matrix(q)[..., free[:, None], free], left[..., free][..., None]
-            )
-        except np.linalg.LinAlgError:
-            raise without_inverse(self.robot) from None
+        M = self.mass_matrix(q)[..., free[:, None], free]
+        change = solved(self.robot, M, left[..., free][..., None])
         a = np.zeros(left.shape) + given
         a[..., free] += change[..., 0]
         return a
@@ -232,10 +232,7 @@ class TreeDynamics(Places):
         return self._on.call(entries.forward_acceleration, given, self._nv, before, pushes)[0]
 
     def _solve_dense(self, q: ArrayLike, x: Array) -> Array:
-        try:
-            return np.asarray(np.linalg.solve(self.mass_matrix(q), x[..., None])[..., 0])
-        except np.linalg.LinAlgError:
-            raise without_inverse(self.robot) from None
+        return np.asarray(solved(self.robot, self.mass_matrix(q), x[..., None])[..., 0])
 
     def bias_forces(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Coriolis, centrifugal and gravity forces (nv,): ``M a + bias = tau``, nothing passive."""
@@ -362,9 +359,7 @@ class TreeDynamics(Places):
             by_q, by_v, M = self.inverse_dynamics_derivatives(q, v, a, passive=passive)
             inverse = np.asarray(np.linalg.inv(M))
         else:
-            if passive and self._lengths.acts:
-                tau = self._on.checked("tau", tau, self._a)
-                tau = tau + self._on.each(self._lengths.forces, q, v)
+            tau = self._with_lengths(q, v, tau, passive)
             given = (("q", q, self._q), ("v", v, self._v), ("tau", tau, self._a))
             square = self.robot.nv, self.robot.nv
             shapes, acts = ((self.robot.nv,), square, square, square), 1 if passive else 0

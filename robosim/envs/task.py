@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ModelError, OptionError, known
 from robosim.learning.domain import Domain
-from robosim.validation import Array, count
+from robosim.validation import Array, count, positive
 
 Draws = Mapping[str, tuple[ArrayLike, ArrayLike]]
 
@@ -200,9 +200,7 @@ class Task:
             setattr(self, name, value)
         count("steps", self.steps)
         for name in ("timestep", "seconds"):
-            value = getattr(self, name)
-            if not (np.isfinite(value) and value > 0):
-                raise OptionError(f"{name} must be a positive number, not {value!r}")
+            positive(name, getattr(self, name))
         for name in ("timestep", "lanes", "threads"):
             if name in self.options:
                 raise OptionError(f"options must not have '{name}', which is given elsewhere")

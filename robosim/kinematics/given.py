@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robosim.description.charts import check_on_chart
 from robosim.description.mechanism import Mechanism
 from robosim.errors import StateError
 from robosim.validation import Array
@@ -25,6 +27,34 @@ def checked_pose(robot: Mechanism, name: str, q: ArrayLike) -> Array:
                 )
             out[begin : begin + 4] /= norm
     return out
+
+
+def checked_start(
+    robot: Mechanism, q: ArrayLike | None, v: ArrayLike | None, time: float, hold: Sequence[str]
+) -> tuple[Array, Array]:
+    """Coordinates (nq,) and velocities (nv,) of a start: home if q is None, at rest if v is None.
+
+    Raises
+    ------
+    StateError
+        For a wrong shape, a value that is not finite, or a quaternion that is not unit.
+    ModelError
+        If a joint in `hold` does not exist.
+    """
+    at_home = q is None
+    q = checked_pose(robot, "q", np.asarray(robot.home) if q is None else q)
+    for start, joint in zip(robot.q_offsets, robot.tree_joints, strict=False):
+        # A home may have singular coordinates, as other configurations are set from there. A
+        # step from there is refused.
+        if joint.own_chart is not None and not at_home:
+            check_on_chart(joint.own_chart, q[start : start + joint.nq], joint.name)
+    v = checked("v", np.zeros(robot.nv) if v is None else v, robot.v_names)
+    check_time(time)
+    if isinstance(hold, str):
+        raise StateError(f"hold takes names of joints, ('{hold}',), not the name '{hold}'")
+    for name in hold:
+        robot.joint_index(name)
+    return q, v
 
 
 def checked(name: str, value: ArrayLike, names: tuple[str, ...]) -> Array:

@@ -16,14 +16,14 @@ from robosim.compiled.state import make_state
 from robosim.compiled.workspace import make_workspace
 from robosim.description.inertias import unturnable, with_balls
 from robosim.description.mechanism import Mechanism
-from robosim.errors import ModelError, StateError
+from robosim.errors import ModelError
 from robosim.kernels.equations.coordinates import (
     find_poses,
     find_twists,
     measure_tendons,
     read_bodies,
 )
-from robosim.validation import read_only
+from robosim.validation import read_only, shaped
 
 Array = NDArray[np.float64]
 GRAVITY = (0.0, 0.0, -9.81)
@@ -85,7 +85,7 @@ class Kinematics:
             For a wrong shape, or a value that is not finite.
         """
         # Kernels would be compiled again for read-only arrays.
-        self._q = _shaped(q, "q", self.robot.nq)
+        self._q = shaped("q", q, self.robot.nq)
         find_poses(self._model, self._q, self._work, self._work.pose2)
         self.q: Array = read_only(self._q.copy())
         self.x: Array = read_only(self._work.pose2["x"][:-1].copy())
@@ -94,7 +94,7 @@ class Kinematics:
 
     def twists(self, v: ArrayLike) -> Array:
         """World twists (nb, 6) for joint velocities v (nv,): of the COM [m/s], angular [rad/s]."""
-        return self._twists(self._q, _shaped(v, "v", self.robot.nv))
+        return self._twists(self._q, shaped("v", v, self.robot.nv))
 
     def _twists(self, q: Array, v: Array) -> Array:
         """World twists at q, for which the poses have been computed."""
@@ -196,7 +196,7 @@ class Kinematics:
 
     def bias_accelerations(self, v: ArrayLike) -> Array:
         """World accelerations (nb, 6) of the bodies at zero joint acceleration, J' v."""
-        v = _shaped(v, "v", self.robot.nv)
+        v = shaped("v", v, self.robot.nv)
         if self._has_charts:
             from robosim.kernels.recursive import entries  # compiled, and imported on first use
             from robosim.kinematics.recursion import Recursion
@@ -230,7 +230,7 @@ class Kinematics:
 
         Computed by finite differences of rates along the motion, within 6e-4 m or rad of q.
         """
-        v = _shaped(v, "v", self.robot.nv)
+        v = shaped("v", v, self.robot.nv)
         largest = np.abs(v).max(initial=0.0)
         if largest == 0 or not self.robot.tendons:
             return np.zeros(len(self.robot.tendons))
@@ -333,11 +333,8 @@ class Kinematics:
         """
         if not tree_only:
             refuse_dependences(self.robot, "tree_only=True")
-        rhs = _shaped(tau, "tau", self.robot.nv) - self.bias_forces(v, gravity, rotors)
-        try:
-            return np.asarray(np.linalg.solve(self.mass_matrix(rotors), rhs))
-        except np.linalg.LinAlgError:
-            raise without_inverse(self.robot) from None
+        rhs = shaped("tau", tau, self.robot.nv) - self.bias_forces(v, gravity, rotors)
+        return solved(self.robot, self.mass_matrix(rotors), rhs)
 
     def read_coordinates(
         self,
@@ -362,17 +359,20 @@ class Kinematics:
         bodies = self._state.bodies
         bodies["x"], bodies["q"], bodies["v"], bodies["omega"] = x, quaternion, v, omega
         near = self.robot.neutral() if near is None else near
-        self._state.q[: self.robot.nq] = _shaped(near, "near", self.robot.nq)
+        self._state.q[: self.robot.nq] = shaped("near", near, self.robot.nq)
         read_bodies(self._model, self._state, self._work)
         return self._state.q[: self.robot.nq].copy(), self._state.v[: self.robot.nv].copy()
 
 
-def without_inverse(robot: Mechanism) -> ModelError:
-    """The error for a singular mass matrix."""
-    return ModelError(
-        "the mass matrix has no inverse: something moves that has no mass or inertia",
-        element=f"mechanism '{robot.name}'",
-    )
+def solved(robot: Mechanism, M: Array, x: Array) -> Array:
+    """M^-1 x, or a ModelError for a singular mass matrix."""
+    try:
+        return np.asarray(np.linalg.solve(M, x))
+    except np.linalg.LinAlgError:
+        raise ModelError(
+            "the mass matrix has no inverse: something moves that has no mass or inertia",
+            element=f"mechanism '{robot.name}'",
+        ) from None
 
 
 def refuse_dependences(robot: Mechanism, otherwise: str) -> None:
@@ -394,16 +394,6 @@ def dependences(robot: Mechanism) -> list[str]:
     found += [f"the motion of joint '{j.name}'" for j in robot.tree_joints if j.motion is not None]
     found += [f"tendon '{t.name}' of one length" for t in robot.tendons if t.lower == t.upper]
     return [*found[:3], f"{len(found) - 3} more"] if len(found) > 4 else found
-
-
-def _shaped(value: ArrayLike, name: str, size: int) -> Array:
-    """A new array of the right shape, because kernels do not check their arguments."""
-    array = np.array(value, dtype=float)
-    if array.shape != (size,):
-        raise StateError(f"{name} must have shape ({size},), not {array.shape}")
-    if not np.all(np.isfinite(array)):
-        raise StateError(f"{name} must be finite, not {array.tolist()}")
-    return array
 
 
 def mass_matrix(robot: Mechanism, q: ArrayLike) -> Array:

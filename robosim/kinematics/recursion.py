@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from robosim import quaternions
 from robosim.compiled.building.links import compile_links
 from robosim.compiled.links import make_recursion
+from robosim.description.massless import without_inertia
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ModelError, StateError
 from robosim.kernels.compiler.recursion import prepared
@@ -167,11 +168,7 @@ class Recursion:
     def _error(self, status: int, given: tuple[Given, ...], arrays: list[Array]) -> Exception:
         """The error for a status: the first invalid number, or a coordinate without inertia."""
         if status != NOT_A_STATE:
-            return ModelError(
-                "the mass matrix has no inverse: this coordinate moves nothing that has mass or "
-                "inertia; give the links beyond it an inertia, or the joint an armature",
-                element=f"coordinate '{self.robot.v_names[status - 1]}'",
-            )
+            return without_inertia(self.robot.v_names[status - 1])
         for (name, _, (_, _, is_q)), array in zip(given, arrays, strict=True):
             names = self.robot.q_names if is_q else self.robot.v_names
             for i, k in np.argwhere(~np.isfinite(array)):

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from robosim.cluster import Objective, Workers
 from robosim.errors import OptionError
-from robosim.validation import Array, count
+from robosim.validation import Array, count, positive
 
 NEAR = 0.002  # standard deviation of a try along the last direction
 ALONG = 0.01  # length of a try along the last direction
@@ -63,8 +63,7 @@ class RandomSearch:
         begin = np.array(start, dtype=float)
         if begin.ndim not in (1, 2) or begin.size == 0 or not np.all(np.isfinite(begin)):
             raise OptionError(f"start must be finite numbers (k,) or (n, k), not {start!r}")
-        if not (np.isfinite(explore) and explore > 0):
-            raise OptionError(f"explore must be a positive number, not {explore!r}")
+        positive("explore", explore)
         n = count("learners", 1 if learners is None else learners)
         if begin.ndim == 2 and learners is None:
             learners = n = len(begin)

@@ -11,7 +11,7 @@ import numpy as np
 
 from robosim.cluster import Workers
 from robosim.errors import OptionError
-from robosim.validation import Array
+from robosim.validation import Array, positive
 
 
 class Run(NamedTuple):
@@ -110,8 +110,7 @@ def tune(
     WorkerError
         If `run` raised an error in a worker.
     """
-    if not (np.isfinite(limit) and limit > 0):
-        raise OptionError(f"limit must be a positive number, not {limit!r}")
+    positive("limit", limit)
     values = list(over)
     if not values:
         raise OptionError("over must be (least, most), or values to try")

@@ -122,6 +122,22 @@ def refuse_failed(found: Sequence[T | ConvergenceError]) -> list[T]:
     return solved
 
 
+def smoothed(
+    find: Callable[[float], T | ConvergenceError], contact_speed: float, error: ConvergenceError
+) -> T:
+    """What `find` gives for contacts `SMOOTHER` times as smooth, where a step has no derivatives.
+
+    Raises
+    ------
+    ConvergenceError
+        The given one, if they do not help.
+    """
+    found = find(SMOOTHER * contact_speed)
+    if isinstance(found, ConvergenceError):
+        raise error
+    return found
+
+
 def _of_several(
     one: Any, given: tuple[float | None, tuple[str, ...], bool], torques: Any, controller: PD | None
 ) -> list[Linearization | ConvergenceError]:

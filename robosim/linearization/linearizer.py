@@ -166,20 +166,25 @@ class Linearizable(Formulation, Protocol):
     ) -> Linearizer[Any]: ...
 
 
+def tangent_indices(robot: Mechanism) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """Indices in v and in q of each plain coordinate, and the first ones of each free rotation."""
+    plain: list[tuple[int, int]] = []
+    turns: list[tuple[int, int]] = []
+    for joint, at, v in zip(robot.tree_joints, robot.q_offsets, robot.v_offsets, strict=False):
+        n = joint.numbers
+        plain += zip(range(v, v + n), range(at, at + n), strict=True)
+        if joint.has_quaternion:
+            turns.append((v + n, at + n))
+    return plain, turns
+
+
 class Tangent:
     """Conversion between rates of q (nq,) and velocities of the tree (nv,)."""
 
     def __init__(self, robot: Mechanism) -> None:
         self._shape = robot.nq, robot.nv
-        plain: list[tuple[int, int]] = []
-        turns: list[tuple[int, int]] = []
-        for joint, at, v in zip(robot.tree_joints, robot.q_offsets, robot.v_offsets, strict=False):
-            n = joint.numbers
-            plain += zip(range(v, v + n), range(at, at + n), strict=True)
-            if joint.has_quaternion:
-                turns.append((v + n, at + n))
+        plain, self._turns = tangent_indices(robot)
         self._v, self._q = np.array(plain, dtype=np.int64).reshape(-1, 2).T
-        self._turns = tuple(turns)
 
     def rates(self, q: Array) -> Array:
         """(nq, nv): maps velocities to rates of q."""

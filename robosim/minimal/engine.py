@@ -12,13 +12,16 @@ from robosim import quaternions
 from robosim.compiled.arrays import assign_all, copied
 from robosim.compiled.minimal import RIQN, Loads, Minimal, Options, Tree, make_minimal
 from robosim.compiled.records.minimal import TURN
+from robosim.description.massless import without_inertia
 from robosim.description.mechanism import Mechanism
-from robosim.errors import ControllerError, ConvergenceError, ModelError, StateError
+from robosim.errors import StateError
 from robosim.kernels.status import TURNS_FAR
 from robosim.minimal.calls import Calls, calls_of
+from robosim.minimal.closing import Closer
 from robosim.runtime.handles import Handle
 from robosim.simulation.alone import BUSY, Alone
 from robosim.simulation.checkpoint import Counters
+from robosim.simulation.diagnosis import not_finite, unsolved
 from robosim.simulation.notices import Silence
 from robosim.validation import Array
 
@@ -65,6 +68,7 @@ class Engine(Alone):
     def _begin(self, parts: Minimal) -> None:
         self.parts = parts
         self.notices = Silence()
+        self._closer = Closer(self.robot, self.timestep, self.gravity)
         self._handle = Handle(parts)
         self._unlock()
 
@@ -78,11 +82,11 @@ class Engine(Alone):
         other._begin(Minimal(mine.model, state, loads, work, mine.options))
         return other
 
-    def restore(self, other: Engine) -> None:
-        """Copy the state of another engine with the same robot and options."""
+    def restore(self, other: Engine, torques: Array) -> None:
+        """Copy the state of another engine; `torques` (nv,) are those of its last step."""
         theirs, mine = other.parts, self.parts
         assign_all((theirs.state, theirs.loads, theirs.work), (mine.state, mine.loads, mine.work))
-        self.counters.assign(other.counters.copied(np.zeros(0)))
+        self.counters.assign(other.counters.copied(torques))
 
     @property
     def calls(self) -> Calls:
@@ -130,16 +134,17 @@ class Engine(Alone):
         bodies["q"] = [quaternions.from_matrix(R) for R in axes]
         return bodies
 
-    def start(self, q: Array, v: Array, time: float) -> None:
-        """Start at coordinates (nq,) and velocities (nv,).
+    def start(self, q: Array, v: Array, time: float, hold: tuple[str, ...]) -> None:
+        """Start near coordinates (nq,) and velocities (nv,), on loops and couplings.
 
         Raises
         ------
         ModelError
             If a coordinate moves no inertia; the state is then unchanged.
         StateError
-            If velocities cannot be projected onto the constraints.
+            If loops cannot be closed, or velocities not be projected onto the constraints.
         """
+        q, v = self._closer.close(q, v, hold)
         state = self.parts.state
         before = copied(state)
         state.q[:], state.v[:] = q, v
@@ -148,12 +153,7 @@ class Engine(Alone):
             if failed < 0:
                 raise StateError("velocities cannot be projected: the mechanism is singular here")
             link = self.parts.model.segments[failed - 1]
-            name = self.robot.v_names[int(link["v"])]
-            raise ModelError(
-                "the mass matrix has no inverse: this coordinate moves no mass or inertia; give "
-                "the links beyond it an inertia, or the joint an armature",
-                element=f"coordinate '{name}'",
-            )
+            raise without_inertia(self.robot.v_names[int(link["v"])])
         self.parts.loads.external["w"] = 0.0
         self.counters.assign(Counters(time))
 
@@ -174,10 +174,6 @@ class Engine(Alone):
         if reached < end:
             raise self.failure(infos[reached])
 
-    def advance_once(self, run: Handle) -> None:
-        """Take the only step of a run."""
-        self.advance(run, 0, 1)
-
     def violation(self) -> float:
         """The largest violation of a joint or coupling at the knot [m, sine of half an angle]."""
         rows, held = self.parts.model.constraints, self.parts.work.multipliers
@@ -193,17 +189,5 @@ class Engine(Alone):
 
     def failure(self, info: np.void) -> Exception:
         """The error to raise for a step that was not solved."""
-        tau = self.parts.loads.tau
-        for k in np.flatnonzero(~np.isfinite(tau)):
-            return ControllerError(
-                f"the controller gave {tau[k]} for '{self.robot.v_names[k]}' at {self.time:.6g} s"
-            )
-        residual = float(info["residual"])
-        return ConvergenceError(
-            self.time,
-            residual if residual < 1e300 else np.inf,
-            int(info["iterations"]),
-            1,
-            self.robot.bodies[int(info["worst_body"])].name,
-            self._hint(int(info["status"])),
-        )
+        wrong = not_finite(self.robot, self.parts.loads.tau, self.time)
+        return wrong or unsolved(self.robot, self.time, info, self._hint(int(info["status"])))

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from robosim.compiled.records.step import INFO
 from robosim.control.controllers import PD
 from robosim.description.mechanism import Mechanism
-from robosim.errors import ConvergenceError, ModelError, OptionError
+from robosim.errors import ModelError, OptionError
 from robosim.kernels.compiler.duals import DIRECTIONS
 from robosim.kernels.status import CONVERGED
 from robosim.linearization.linearizer import Linearizable, Linearization, Linearizer, Tangent
@@ -25,6 +25,7 @@ from robosim.minimal.duals import MinimalDualStep
 from robosim.minimal.engine import Engine
 from robosim.runtime.duals import assign_numbers
 from robosim.simulation.checkpoint import Counters
+from robosim.simulation.diagnosis import unsolved
 from robosim.simulation.loads import Held
 from robosim.validation import Array
 
@@ -102,15 +103,8 @@ class MinimalLinearizer(Linearizer[Linearizable]):
         """Take a step from the start that is set in its parts."""
         assign_numbers(self._twin.parts.loads, step.parts.loads)
         if step.take() != CONVERGED:
-            info = self._info[0]
-            raise ConvergenceError(
-                self._twin.time,
-                float(info["residual"]),
-                int(info["iterations"]),
-                1,
-                self.robot.bodies[int(info["worst_body"])].name,
-                "It was solved, but not with its derivatives: try a smaller timestep.",
-            )
+            hint = "It was solved, but not with its derivatives: try a smaller timestep."
+            raise unsolved(self.robot, self._twin.time, self._info[0], hint)
 
     def repeat(self) -> bool:
         """Repeat the compiled part of the last linearization; returns whether it succeeded."""

@@ -33,17 +33,10 @@ def check_robot(robot: Mechanism, ignore: Collection[str]) -> None:
                 f"ignore=({name!r},), or {INSTEAD}",
                 element=element,
             )
-    for element, what in (*loop_extras(robot), *_led_or_tied(robot)):
+    for element, what in (*loop_extras(robot), *_unsupported(robot)):
         raise ModelError(
             f"{what}, which minimal coordinates do not have: {INSTEAD}", element=element
         )
-    for joint in robot.tree_joints:
-        if joint.own_chart is not None and not joint.own_chart.is_chain:
-            raise ModelError(
-                "is a chart by a rotation vector or a spline, which minimal coordinates do not "
-                f"have: {INSTEAD}",
-                element=f"joint '{joint.name}'",
-            )
     check_inertias(robot)
 
 
@@ -100,14 +93,12 @@ def check_integrator(robot: Mechanism, integrator: str, order: int) -> None:
     ModelError
         For the first such element.
     """
-    for joint in robot.tree_joints:
-        free = slice(joint.numbers, None) if joint.has_quaternion else slice(0, 0)
-        if integrator != "galerkin" and np.any(joint.per_coordinate("armature")[free] != 0):
-            raise ModelError(
-                f"has armature of a free rotation, which integrator='{integrator}' does not have: "
-                "use integrator='galerkin', or robosim.Simulation",
-                element=f"joint '{joint.name}'",
-            )
+    for element, what in turning_rotors(robot) if integrator != "galerkin" else ():
+        raise ModelError(
+            f"{what}, which integrator='{integrator}' does not have: use integrator='galerkin', or "
+            "robosim.Simulation",
+            element=element,
+        )
     if integrator != "riqn" and order == 2:
         return
     asked = f"integrator='{integrator}'" + (f" of order {order}" if order > 2 else "")
@@ -146,8 +137,15 @@ def loop_extras(robot: Mechanism) -> Iterator[tuple[str, str]]:
             yield f"joint '{name}'", "closes a loop and is coupled"
 
 
-def _led_or_tied(robot: Mechanism) -> Iterator[tuple[str, str]]:
-    """Elements that follow motions, act between points, or have implicit laws of length."""
+def turning_rotors(robot: Mechanism) -> Iterator[tuple[str, str]]:
+    """Joints of the tree with armature of a free rotation: (element, description)."""
+    for joint in robot.tree_joints:
+        if joint.has_quaternion and np.any(joint.per_coordinate("armature")[joint.numbers :]):
+            yield f"joint '{joint.name}'", "has armature of a free rotation"
+
+
+def _unsupported(robot: Mechanism) -> Iterator[tuple[str, str]]:
+    """Motions, elements between points, implicit laws of length, and charts that are no chain."""
     for joint in robot.joints:
         if joint.motion is not None:
             yield f"joint '{joint.name}'", "is driven along a motion"
@@ -160,3 +158,6 @@ def _led_or_tied(robot: Mechanism) -> Iterator[tuple[str, str]]:
     for actuator in robot.actuators:
         if actuator.implicit:
             yield f"actuator '{actuator.name}'", "is implicit"
+    for joint in robot.tree_joints:
+        if joint.own_chart is not None and not joint.own_chart.is_chain:
+            yield f"joint '{joint.name}'", "is a chart by a rotation vector or a spline"

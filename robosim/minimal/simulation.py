@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from functools import partial
-from numbers import Real
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,13 +22,13 @@ from robosim.compiled.minimal import (
 )
 from robosim.description.mechanism import Mechanism
 from robosim.errors import OptionError
-from robosim.minimal.closing import Closer
 from robosim.minimal.engine import Engine
 from robosim.minimal.refusals import check_integrator, check_robot
 from robosim.runtime.notice import CompileNotice
 from robosim.simulation.contactless import Contactless
 from robosim.simulation.loads import Held
-from robosim.validation import Array, count, finite, read_only
+from robosim.simulation.options import check_mechanism
+from robosim.validation import Array, check_choice, count, finite, positive, read_only, vector
 
 if TYPE_CHECKING:
     from robosim.minimal.linearization import MinimalLinearizer
@@ -110,26 +109,17 @@ class MinimalSimulation(Contactless):
         ignore: Collection[str] = (),
         drag: Mapping[str, ArrayLike] | None = None,
     ) -> None:
-        for name, value in (("timestep", timestep), ("tolerance", tolerance)):
-            if not (isinstance(value, Real) and np.isfinite(value) and value > 0):
-                raise OptionError(f"{name} must be a positive number, not {value!r}")
-        for name, choice, known in (
-            ("integrator", integrator, METHODS),
-            ("guess", guess, GUESSES),
-        ):
-            if choice not in known:
-                raise OptionError(f"{name} must be one of {', '.join(known)}, not {choice!r}")
+        timestep, tolerance = positive("timestep", timestep), positive("tolerance", tolerance)
+        check_choice("integrator", integrator, METHODS)
+        check_choice("guess", guess, GUESSES)
         order = count("order", order)
         if order % 2 or order > HIGHEST or (order != 2 and integrator != "galerkin"):
             raise OptionError(
                 f"order must be 2, or with integrator='galerkin' even and at most {HIGHEST}, "
                 f"not {order}"
             )
-        weight = finite(gravity, (3,))
-        if weight is None:
-            raise OptionError(f"gravity must be three finite numbers, not {gravity!r}")
-        if not isinstance(robot, Mechanism):
-            raise OptionError(f"robot must be a Mechanism, as robosim.load gives it, not {robot!r}")
+        weight = vector("gravity", gravity)
+        check_mechanism(robot)
         check_robot(robot, ignore)
         check_integrator(robot, integrator, order)
         drags = drags_of(robot, drag or {})
@@ -137,8 +127,8 @@ class MinimalSimulation(Contactless):
         self.robot, self.integrator, self.order = robot, integrator, order
         stages = order // 2 if integrator == "galerkin" else None
         options = Options(
-            float(timestep),
-            float(tolerance),
+            timestep,
+            tolerance,
             count("max_iterations", max_iterations),
             METHODS[integrator],
             GUESSES[guess],
@@ -150,46 +140,6 @@ class MinimalSimulation(Contactless):
         engine = Engine(robot, model_of, options)
         self._own(engine, Held(robot, engine.loads))  # type: ignore[arg-type]
         self.set_state()
-
-    def _own(self, engine: Engine, held: Held) -> None:
-        """Make the objects that belong to this simulation alone."""
-        super()._own(engine, held)
-        self._closer = Closer(self.robot, engine.timestep, self.gravity)
-
-    def set_state(
-        self,
-        q: ArrayLike | None = None,
-        v: ArrayLike | None = None,
-        time: float = 0.0,
-        hold: Sequence[str] = (),
-    ) -> None:
-        """Put the robot at joint coordinates q (nq,), moving at v (nv,): a start.
-
-        Loops and couplings are closed by the smallest motion in the mass metric, as by
-        `robosim.Simulation.set_state`, and velocities are projected onto them.
-
-        Parameters
-        ----------
-        q : (nq,) or None
-            The robot's home pose if None.
-        v : (nv,) or None
-            At rest if None.
-        time : float [s]
-        hold : names of joints
-            Joints whose coordinates are kept exactly as given. Without loops and couplings, all
-            coordinates are kept.
-
-        Raises
-        ------
-        StateError
-            For a wrong shape, a value that is not finite, a quaternion that is not unit, or loops
-            and couplings that cannot be closed.
-        ModelError
-            If a coordinate moves no inertia.
-        """
-        q, v = self._checked_start(q, v, time, hold)
-        q, v = self._closer.close(q, v, hold)
-        self.engine.start(q, v, float(time))
 
     @property
     def p(self) -> Array:

@@ -52,10 +52,3 @@ def numbers(name: str, value: Any, *shapes: tuple[int, ...]) -> Array:
         what = "not all finite" if array.shape in shapes else str(array.shape)
         raise OptionError(f"{name} must be finite numbers of shape {wanted}, not {what}")
     return array
-
-
-def positive(name: str, value: Any) -> float:
-    """A positive number, or an OptionError."""
-    if not (isinstance(value, int | float) and np.isfinite(value) and value > 0):
-        raise OptionError(f"{name} must be a positive number, not {value!r}")
-    return float(value)

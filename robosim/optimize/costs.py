@@ -12,8 +12,8 @@ from robosim import se3
 from robosim.description.mechanism import Mechanism
 from robosim.dynamics.dynamics import Dynamics
 from robosim.errors import OptionError
+from robosim.linearization.linearizer import tangent_indices
 from robosim.optimize.checks import weight
-from robosim.optimize.feedback import turns_of
 from robosim.validation import Array, finite
 
 
@@ -92,7 +92,7 @@ class QuadraticCost:
         self.q = _targets("q", robot.home if q is None else q, robot.nq)
         self.v = _targets("v", np.zeros(nv) if v is None else v, nv)
         self.tau = _targets("tau", np.zeros(robot.nu) if tau is None else tau, robot.nu)
-        self._dynamics, self._turns = Dynamics(robot), turns_of(robot)
+        self._dynamics, self._turns = Dynamics(robot), tangent_indices(robot)[1]
 
     def about(
         self, q: ArrayLike | None = None, v: ArrayLike | None = None, tau: ArrayLike | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from robosim.description.mechanism import Mechanism
-from robosim.optimize.guesses import turns_at
+from robosim.linearization.linearizer import tangent_indices
 from robosim.optimize.hinges import hinge_angles, spins, turned_on
 from robosim.validation import Array
 
@@ -27,13 +27,7 @@ class Curve:
     ) -> None:
         self.robot, self.t, self.times, self.points, self.v = robot, t, times, points, v
         self._stages = (len(times) - 1) // (len(t) - 1)
-        turns = set(turns_at(robot))
-        self._plain, self._turns = [], []
-        for j, joint in enumerate(robot.tree_joints):
-            q, v_at = robot.q_offsets[j], robot.v_offsets[j]
-            self._plain += [(v_at + k, q + k) for k in range(joint.numbers)]
-            if q + joint.numbers in turns and joint.has_quaternion:
-                self._turns.append((v_at + joint.numbers, q + joint.numbers))
+        self._plain, self._turns = tangent_indices(robot)
 
     def at(self, times: Array) -> tuple[Array, Array]:
         """q (m, nq) and v (m, nv) at times within the trajectory."""

@@ -8,7 +8,12 @@ import numpy as np
 
 from robosim.batch import BatchSimulation
 from robosim.errors import ConvergenceError
-from robosim.linearization.linearization import SMOOTHER, Differentiable, linearize, linearize_each
+from robosim.linearization.linearization import (
+    Differentiable,
+    linearize,
+    linearize_each,
+    smoothed,
+)
 from robosim.linearization.linearizer import Linearization
 from robosim.simulation import Simulation
 from robosim.validation import Array
@@ -79,10 +84,7 @@ def _smoother(
 ) -> Steps:
     """The result of a step whose derivatives failed, with derivatives of smoother contacts."""
     speed = sim.options["contact_speed"] if contact_speed is None else contact_speed
-    try:
-        smooth = linearize(sim, tau, contact_speed=SMOOTHER * speed)
-    except ConvergenceError:
-        raise error from None
+    smooth = smoothed(lambda larger: linearize_each((sim,), tau, larger)[0], speed, error)
     plain = sim.copy()
     plain.step(tau)
     return Steps(plain.q[None], plain.v[None], smooth.A[None], smooth.B[None])

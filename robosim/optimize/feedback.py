@@ -12,6 +12,7 @@ from robosim.control.controllers import Compiled
 from robosim.description.mechanism import Mechanism
 from robosim.dynamics.dynamics import Dynamics
 from robosim.errors import ControllerError
+from robosim.linearization.linearizer import tangent_indices
 from robosim.validation import Array, read_only
 
 if TYPE_CHECKING:
@@ -132,31 +133,14 @@ class Feedback(Compiled):
         return self._compiled.address
 
 
-def turns_of(robot: Mechanism) -> list[tuple[int, int]]:
-    """First indices of each free rotation in v and in q."""
-    found = []
-    for joint, at, v in zip(robot.tree_joints, robot.q_offsets, robot.v_offsets, strict=False):
-        if joint.has_quaternion:
-            found.append((v + joint.numbers, at + joint.numbers))
-    return found
-
-
 def _law(feedback: Feedback) -> Any:
     """A function (t, q, v, tau) for numba, with the arrays of the law as constants."""
     from numba import njit
 
     robot = feedback.robot
-    turns = np.array(turns_of(robot), dtype=np.int64).reshape(-1, 2)
-    plain = np.array(
-        [
-            (v + i, at + i)
-            for joint, at, v in zip(
-                robot.tree_joints, robot.q_offsets, robot.v_offsets, strict=False
-            )
-            for i in range(joint.numbers)
-        ],
-        dtype=np.int64,
-    ).reshape(-1, 2)
+    plain, turns = (
+        np.array(pairs, dtype=np.int64).reshape(-1, 2) for pairs in tangent_indices(robot)
+    )
     q0, v0, tau0, K = (np.ascontiguousarray(a) for a in (feedback.q, feedback.v, feedback.tau,
                                                          feedback.K))  # fmt: skip
     lower, upper = np.ascontiguousarray(feedback.lower), np.ascontiguousarray(feedback.upper)

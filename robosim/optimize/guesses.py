@@ -9,6 +9,7 @@ import numpy as np
 from robosim import quaternions
 from robosim.description.mechanism import Mechanism
 from robosim.errors import OptionError
+from robosim.linearization.linearizer import tangent_indices
 from robosim.log import Log, LogInfo
 from robosim.validation import Array
 
@@ -21,19 +22,10 @@ class Guess(NamedTuple):
     u: Array
 
 
-def turns_at(robot: Mechanism) -> list[int]:
-    """Index in q of the first number of each quaternion."""
-    return [
-        robot.q_offsets[j] + joint.numbers
-        for j, joint in enumerate(robot.tree_joints)
-        if joint.has_quaternion
-    ]
-
-
 def between(robot: Mechanism, a: Array, b: Array, part: float) -> Array:
     """Interpolated coordinates between a and b; quaternions take the shorter way."""
     q = a + part * (b - a)
-    for at in turns_at(robot):
+    for _, at in tangent_indices(robot)[1]:
         base, end = (quaternions.normalized(x[at : at + 4]) for x in (a, b))
         way = quaternions.rotation_vector(quaternions.multiply(quaternions.conjugate(base), end))
         turn = quaternions.from_rotation_vector(part * np.asarray(way))
@@ -43,16 +35,12 @@ def between(robot: Mechanism, a: Array, b: Array, part: float) -> Array:
 
 def rates_between(robot: Mechanism, a: Array, b: Array, seconds: float) -> Array:
     """Mean velocities (nv,) from a to b."""
-    v, turns = np.zeros(robot.nv), turns_at(robot)
-    for j, joint in enumerate(robot.tree_joints):
-        q, at = robot.q_offsets[j], robot.v_offsets[j]
-        v[at : at + joint.numbers] = b[q : q + joint.numbers] - a[q : q + joint.numbers]
-        if q + joint.numbers in turns and joint.has_quaternion:
-            k = q + joint.numbers
-            base = quaternions.conjugate(a[k : k + 4])
-            v[at + joint.numbers : at + joint.nv] = quaternions.rotation_vector(
-                quaternions.multiply(base, b[k : k + 4])
-            )
+    v, (plain, turns) = np.zeros(robot.nv), tangent_indices(robot)
+    for i, k in plain:
+        v[i] = b[k] - a[k]
+    for i, k in turns:
+        base = quaternions.conjugate(a[k : k + 4])
+        v[i : i + 3] = quaternions.rotation_vector(quaternions.multiply(base, b[k : k + 4]))
     return v / seconds
 
 

@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robosim.linearization.linearization import Differentiable
-from robosim.optimize.checks import positive
 from robosim.optimize.costs import Cost
 from robosim.optimize.rollouts import Rollouts
 from robosim.optimize.search import LENGTHS, Search, bounds_of, check_model, speeds_of
 from robosim.optimize.solution import Solution
 from robosim.progress import bar
-from robosim.validation import count
+from robosim.validation import count, positive
 
 
 def ilqr(

@@ -15,11 +15,10 @@ from numpy.typing import ArrayLike
 from robosim.errors import ControllerError, ConvergenceError
 from robosim.formulation import Formulation
 from robosim.linearization.linearization import Differentiable
-from robosim.optimize.checks import positive
 from robosim.optimize.costs import Cost
 from robosim.optimize.feedback import LATE, Feedback
 from robosim.optimize.search import Search, bounds_of, check_model, speeds_of
-from robosim.validation import Array, count
+from robosim.validation import Array, count, positive
 
 
 class Plan(NamedTuple):

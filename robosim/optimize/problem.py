@@ -13,9 +13,8 @@ from robosim import quaternions
 from robosim.description.body import ContactPoint
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ModelError, OptionError
-from robosim.minimal.refusals import IGNORABLE, check_robot, resisting
+from robosim.minimal.refusals import check_ignored, check_robot, resisting
 from robosim.minimal.simulation import HIGHEST
-from robosim.optimize.checks import positive
 from robosim.optimize.layout import Layout, unknown
 from robosim.optimize.moments import Moment
 from robosim.optimize.program import Answer, Program
@@ -25,7 +24,8 @@ from robosim.optimize.touching import Ground, Touch, moving_ways, touched
 from robosim.optimize.trajectory import Trajectory
 from robosim.optimize.transcription import Term, Transcription, Wanted
 from robosim.progress import bar
-from robosim.validation import Array, count, finite
+from robosim.simulation.options import check_mechanism
+from robosim.validation import Array, count, finite, positive, vector
 
 RELAXATION = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)  # of products; forces are divided by the weight
 ANYWHERE = ("all", "knots", "start", "end")
@@ -76,16 +76,12 @@ class Problem:
         gravity: ArrayLike = (0.0, 0.0, -9.81),
         ignore: Collection[str] = (),
     ) -> None:
-        if not isinstance(robot, Mechanism):
-            raise OptionError(f"robot must be a Mechanism, as robosim.load gives it, not {robot!r}")
-        weight = finite(gravity, (3,))
-        if weight is None:
-            raise OptionError(f"gravity must be three finite numbers, not {gravity!r}")
+        check_mechanism(robot)
+        weight = vector("gravity", gravity)
         self.steps, self.order = count("steps", steps), count("order", order)
         if self.order % 2 or self.order > HIGHEST:
             raise OptionError(f"order must be even and at most {HIGHEST}, not {order}")
-        if isinstance(ignore, str) or not set(ignore) <= set(IGNORABLE):
-            raise OptionError(f"ignore takes names among {', '.join(IGNORABLE)}, not {ignore!r}")
+        check_ignored(ignore)
         check_robot(robot, {*ignore, "contacts", "limits"})
         refuse_rotations(robot, ignore)
         self.robot, self.seconds = robot, positive("seconds", seconds)

@@ -15,19 +15,18 @@ Neither library is imported.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, overload
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, Protocol, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robosim.description.chains import is_of_hinges_and_slides, taken_apart
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.description.order import depth_first
-from robosim.errors import PeerError, StateError
-
-Array = NDArray[np.float64]
+from robosim.errors import PeerError
+from robosim.validation import Array, shaped
 
 _SHARED_KINDS = ("revolute", "prismatic", "spherical", "planar", "floating")
 KINDS = {"Pinocchio": (*_SHARED_KINDS, "fixed_orientation"), "MuJoCo": _SHARED_KINDS}
@@ -61,12 +60,25 @@ class _Slot(NamedTuple):
     peer_v: slice
 
 
-@overload
-def to_pinocchio(robot: Mechanism, q: ArrayLike, v: None = None, *, model: Any = None) -> Array: ...
-@overload
-def to_pinocchio(
-    robot: Mechanism, q: ArrayLike, v: ArrayLike, *, model: Any = None
-) -> tuple[Array, Array]: ...
+class _Conversion(Protocol):
+    """A function of q, or of q and v, which returns as much."""
+
+    @overload
+    def __call__(
+        self, robot: Mechanism, q: ArrayLike, v: None = None, *, model: Any = None
+    ) -> Array: ...
+    @overload
+    def __call__(
+        self, robot: Mechanism, q: ArrayLike, v: ArrayLike, *, model: Any = None
+    ) -> tuple[Array, Array]: ...
+
+
+def _conversion(function: Callable[..., Any]) -> _Conversion:
+    """The function, with the types of a conversion."""
+    return function
+
+
+@_conversion
 def to_pinocchio(
     robot: Mechanism, q: ArrayLike, v: ArrayLike | None = None, *, model: Any = None
 ) -> Array | tuple[Array, Array]:
@@ -79,8 +91,7 @@ def to_pinocchio(
     v : (nv,) or None
     model : pinocchio.Model or None
         Model with the joints, which are found by name. None: the model of ``buildModelFromUrdf``
-        for the file
-        that the robot was loaded from, with a free flyer if the root floats.
+        for the file that the robot was loaded from, with a free flyer if the root floats.
 
     Returns
     -------
@@ -94,24 +105,10 @@ def to_pinocchio(
         For a joint that Pinocchio does not have, a model of another robot, or closed loops: no
         URDF has them. With `model`, the coordinates are those of the tree.
     """
-    q = _checked("q", q, robot.nq)
-    slots = _pinocchio_slots(robot, model)
-    q_peer = np.zeros(_width(slots, "peer_q"))
-    for slot in slots:
-        q_peer[slot.peer_q] = _to_pinocchio_q(slot, q[slot.q])
-    if v is None:
-        return q_peer
-    return q_peer, _velocity_map(robot, slots, q).T @ _checked("v", v, robot.nv)
+    return _converted(_PINOCCHIO, robot, model, q, v)
 
 
-@overload
-def from_pinocchio(
-    robot: Mechanism, q: ArrayLike, v: None = None, *, model: Any = None
-) -> Array: ...
-@overload
-def from_pinocchio(
-    robot: Mechanism, q: ArrayLike, v: ArrayLike, *, model: Any = None
-) -> tuple[Array, Array]: ...
+@_conversion
 def from_pinocchio(
     robot: Mechanism, q: ArrayLike, v: ArrayLike | None = None, *, model: Any = None
 ) -> Array | tuple[Array, Array]:
@@ -119,15 +116,7 @@ def from_pinocchio(
 
     An angle that Pinocchio represents as (cos, sin) is returned in (-pi, pi].
     """
-    slots = _pinocchio_slots(robot, model)
-    q_peer = _checked("Pinocchio's q", q, _width(slots, "peer_q"))
-    q_ours = np.zeros(robot.nq)
-    for slot in slots:
-        q_ours[slot.q] = _from_pinocchio_q(slot, q_peer[slot.peer_q])
-    if v is None:
-        return q_ours
-    v_peer = _checked("Pinocchio's v", v, robot.nv)
-    return q_ours, _velocity_map(robot, slots, q_ours) @ v_peer
+    return _converted(_PINOCCHIO, robot, model, q, v, back=True)
 
 
 def velocity_map_from_pinocchio(robot: Mechanism, q: ArrayLike, *, model: Any = None) -> Array:
@@ -136,7 +125,8 @@ def velocity_map_from_pinocchio(robot: Mechanism, q: ArrayLike, *, model: Any = 
     Generalized forces transform by ``tau_pin = T^T tau``, a mass matrix by ``M_pin = T^T M T``, and
     accelerations by ``a = T a_pin + velocity_drift_from_pinocchio``.
     """
-    return _velocity_map(robot, _pinocchio_slots(robot, model), _checked("q", q, robot.nq))
+    slots = _slots(_PINOCCHIO, robot, model)
+    return _velocity_map(_PINOCCHIO, robot, slots, shaped("q", q, robot.nq))
 
 
 def velocity_drift_from_pinocchio(
@@ -146,9 +136,9 @@ def velocity_drift_from_pinocchio(
 
     The term exists because Pinocchio differentiates the base's velocity in rotating axes.
     """
-    q, v = _checked("q", q, robot.nq), _checked("v", v, robot.nv)
+    q, v = shaped("q", q, robot.nq), shaped("v", v, robot.nv)
     drift = np.zeros(robot.nv)
-    for slot in _pinocchio_slots(robot, model):
+    for slot in _slots(_PINOCCHIO, robot, model):
         C_T, C_R = slot.joint.C_T, slot.joint.C_R
         translations = C_T.shape[1]
         if not _moves_with_child(slot.joint):
@@ -161,12 +151,7 @@ def velocity_drift_from_pinocchio(
     return drift
 
 
-@overload
-def to_mujoco(robot: Mechanism, q: ArrayLike, v: None = None, *, model: Any = None) -> Array: ...
-@overload
-def to_mujoco(
-    robot: Mechanism, q: ArrayLike, v: ArrayLike, *, model: Any = None
-) -> tuple[Array, Array]: ...
+@_conversion
 def to_mujoco(
     robot: Mechanism, q: ArrayLike, v: ArrayLike | None = None, *, model: Any = None
 ) -> Array | tuple[Array, Array]:
@@ -187,37 +172,37 @@ def to_mujoco(
     StateError, PeerError
         As for `to_pinocchio`.
     """
-    slots = _mujoco_slots(robot, model)
-    q_peer = _moved(_checked("q", q, robot.nq), slots, "q", "peer_q")
-    if v is None:
-        return q_peer
-    return q_peer, _moved(_checked("v", v, robot.nv), slots, "v", "peer_v")
+    return _converted(_MUJOCO, robot, model, q, v)
 
 
-@overload
-def from_mujoco(robot: Mechanism, q: ArrayLike, v: None = None, *, model: Any = None) -> Array: ...
-@overload
-def from_mujoco(
-    robot: Mechanism, q: ArrayLike, v: ArrayLike, *, model: Any = None
-) -> tuple[Array, Array]: ...
+@_conversion
 def from_mujoco(
     robot: Mechanism, q: ArrayLike, v: ArrayLike | None = None, *, model: Any = None
 ) -> Array | tuple[Array, Array]:
     """Coordinates (nq,), and velocities (nv,), from MuJoCo's; the inverse of `to_mujoco`."""
-    slots = _mujoco_slots(robot, model)
-    q_ours = _moved(_checked("MuJoCo's qpos", q, robot.nq), slots, "peer_q", "q")
+    return _converted(_MUJOCO, robot, model, q, v, back=True)
+
+
+def _converted(
+    peer: _Peer,
+    robot: Mechanism,
+    model: Any,
+    q: ArrayLike,
+    v: ArrayLike | None,
+    back: bool = False,
+) -> Array | tuple[Array, Array]:
+    """q, and v, as a peer has them, or `back` from these."""
+    slots = _slots(peer, robot, model)
+    sizes = robot.nq, max((slot.peer_q.stop for slot in slots), default=0)
+    q_name, v_name = peer.names if back else ("q", "v")
+    given, found = shaped(q_name, q, sizes[back]), np.zeros(sizes[not back])
+    for slot in slots:
+        source, target = (slot.peer_q, slot.q) if back else (slot.q, slot.peer_q)
+        found[target] = peer.coordinates(slot, given[source], back)
     if v is None:
-        return q_ours
-    return q_ours, _moved(_checked("MuJoCo's qvel", v, robot.nv), slots, "peer_v", "v")
-
-
-def _checked(name: str, value: ArrayLike, size: int) -> Array:
-    array = np.asarray(value, dtype=float)
-    if array.shape != (size,):
-        raise StateError(f"{name} must have shape ({size},), not {array.shape}")
-    if not np.all(np.isfinite(array)):
-        raise StateError(f"{name} must be finite, not {array.tolist()}")
-    return array
+        return found
+    T = _velocity_map(peer, robot, slots, found if back else given)
+    return found, (T if back else T.T) @ shaped(v_name, v, robot.nv)
 
 
 def _ours(robot: Mechanism, order: Sequence[Joint] = ()) -> Iterator[_Own]:
@@ -245,37 +230,30 @@ def count_joints(robot: Mechanism) -> int:
     return sum(1 for _ in _ours(robot))
 
 
-def _width(slots: list[_Slot], which: str) -> int:
-    return max((getattr(slot, which).stop for slot in slots), default=0)
-
-
-def _moved(values: Array, slots: list[_Slot], source: str, target: str) -> Array:
-    out = np.zeros(len(values))
-    for slot in slots:
-        out[getattr(slot, target)] = values[getattr(slot, source)]
-    return out
-
-
-def _pinocchio_slots(robot: Mechanism, model: Any) -> list[_Slot]:
+def _slots(peer: _Peer, robot: Mechanism, model: Any) -> list[_Slot]:
+    if model is None:
+        refuse_loops(peer.name, robot)
     slots = []
-    if model is not None:
-        for joint, q, v, _ in _ours(robot):
-            theirs = _pinocchio_joint(joint, model)
-            peer_q = slice(theirs.idx_q, theirs.idx_q + theirs.nq)
-            slots.append(_Slot(joint, q, v, peer_q, slice(theirs.idx_v, theirs.idx_v + theirs.nv)))
-        _refuse_others("Pinocchio", robot, model.nv)
-        return slots
-    refuse_loops("Pinocchio", robot)
     begin_q = begin_v = 0
-    for joint, q, v, _ in sorted(_ours(robot), key=lambda own: own.path):
-        peer_q = slice(begin_q, begin_q + _pinocchio_nq(joint))
-        slots.append(_Slot(joint, q, v, peer_q, slice(begin_v, begin_v + joint.nv)))
-        begin_q, begin_v = peer_q.stop, begin_v + joint.nv
+    for joint, q, v, _ in peer.order(robot):
+        _refuse_kind(peer.name, joint)
+        if model is None:
+            nq = peer.width(joint)
+        else:
+            begin_q, begin_v, nq = peer.find(joint, model)
+        end_q, end_v = begin_q + nq, begin_v + joint.nv
+        slots.append(_Slot(joint, q, v, slice(begin_q, end_q), slice(begin_v, end_v)))
+        begin_q, begin_v = end_q, end_v
+    if model is not None and model.nv != robot.nv:
+        raise PeerError(
+            f"the {peer.name} model has {model.nv} velocities, not {robot.nv} as robot "
+            f"'{robot.name}'"
+        )
     return slots
 
 
-def _pinocchio_joint(joint: Joint, model: Any) -> Any:
-    _refuse_kind("Pinocchio", joint)
+def _pinocchio_place(joint: Joint, model: Any) -> tuple[int, int, int]:
+    """First indices of a joint's q and v in a Pinocchio model, and the number of its q."""
     name = joint.name
     if not model.existJointName(name) and joint.parent is None and joint.kind == "floating":
         name = ROOT_JOINT
@@ -288,12 +266,11 @@ def _pinocchio_joint(joint: Joint, model: Any) -> Any:
             f"joint '{name}' of the Pinocchio model '{model.name}' is a {theirs.shortname()}, "
             f"not a {joint.kind} one"
         )
-    return theirs
+    return theirs.idx_q, theirs.idx_v, theirs.nq
 
 
 def _pinocchio_nq(joint: Joint) -> int:
     """Number of coordinates of a joint in Pinocchio; a continuous hinge has two."""
-    _refuse_kind("Pinocchio", joint)
     continuous = joint.continuous
     if continuous is None:
         continuous = not np.any(np.isfinite(np.array((joint.lower, joint.upper), float)))
@@ -317,13 +294,6 @@ def _refuse_kind(peer: str, joint: Joint) -> None:
         )
 
 
-def _refuse_others(peer: str, robot: Mechanism, nv: int) -> None:
-    if nv != robot.nv:
-        raise PeerError(
-            f"the {peer} model has {nv} velocities, not {robot.nv} as robot '{robot.name}'"
-        )
-
-
 def refuse_loops(peer: str, robot: Mechanism) -> None:
     """Raise a PeerError that names the joints which close loops, if there are any."""
     if robot.loop_joints:
@@ -339,67 +309,40 @@ def _moves_with_child(joint: Joint) -> bool:
     return joint.kind in ("floating", "planar")
 
 
-def _velocity_map(robot: Mechanism, slots: list[_Slot], q: Array) -> Array:
+def _velocity_map(peer: _Peer, robot: Mechanism, slots: list[_Slot], q: Array) -> Array:
+    """T (nv, nv) of ``v = T v_peer``."""
     T = np.zeros((robot.nv, robot.nv))
     for slot in slots:
         joint = slot.joint
         block = np.eye(joint.nv)
-        if _moves_with_child(joint):
+        if peer is _PINOCCHIO and _moves_with_child(joint):
             # A planar joint keeps the first two rows: its velocity stays in the plane.
             n = joint.C_T.shape[1]
             block[:n, :n] = (joint.rotation(q[slot.q]).T @ joint.C_T)[:n]
-        if joint.kind == "planar":
-            block[2, 2] = joint.C_R[2, 0]
+            if joint.kind == "planar":
+                block[2, 2] = joint.C_R[2, 0]
         T[slot.v, slot.peer_v] = block.T
     return T
 
 
-def _to_pinocchio_q(slot: _Slot, q_j: Array) -> Array:
+def _pinocchio_q(slot: _Slot, q_j: Array, back: bool) -> Array:
+    """A joint's coordinates as Pinocchio has them, or `back` from these."""
     joint = slot.joint
     n = joint.C_T.shape[1]
     if joint.has_quaternion:
-        return np.concatenate((q_j[:n], q_j[n + 1 :], q_j[n : n + 1]))
-    if joint.kind == "planar":
-        angle = joint.C_R[2, 0] * q_j[2]
-        return np.array([*(joint.C_T @ q_j[:2])[:2], np.cos(angle), np.sin(angle)])
-    if slot.peer_q.stop - slot.peer_q.start > joint.nq:
-        return np.array([np.cos(q_j[0]), np.sin(q_j[0])])
-    return q_j
+        return np.concatenate((q_j[:n], np.roll(q_j[n:], 1 if back else -1)))
+    if slot.peer_q.stop - slot.peer_q.start == joint.nq:
+        return q_j
+    # The hinge of a planar joint follows two translations; one by itself follows none.
+    plane, sense = joint.C_T[:n], joint.C_R[2, 0] if joint.kind == "planar" else 1.0
+    if back:
+        return np.array([*(plane.T @ q_j[:n]), sense * np.arctan2(q_j[n + 1], q_j[n])])
+    angle = sense * q_j[n]
+    return np.array([*(plane @ q_j[:n]), np.cos(angle), np.sin(angle)])
 
 
-def _from_pinocchio_q(slot: _Slot, q_j: Array) -> Array:
-    joint = slot.joint
-    n = joint.C_T.shape[1]
-    if joint.has_quaternion:
-        return np.concatenate((q_j[:n], q_j[-1:], q_j[n:-1]))
-    if joint.kind == "planar":
-        angle = joint.C_R[2, 0] * np.arctan2(q_j[3], q_j[2])
-        return np.array([*(joint.C_T[:2].T @ q_j[:2]), angle])
-    if len(q_j) > joint.nq:
-        return np.array([np.arctan2(q_j[1], q_j[0])])
-    return q_j
-
-
-def _mujoco_slots(robot: Mechanism, model: Any) -> list[_Slot]:
-    if model is None:
-        refuse_loops("MuJoCo", robot)
-    slots = []
-    begin_q = begin_v = 0
-    for joint, q, v, _ in _ours(robot, depth_first(robot.tree_joints)):
-        _refuse_kind("MuJoCo", joint)
-        peer_q, peer_v = slice(begin_q, begin_q + joint.nq), slice(begin_v, begin_v + joint.nv)
-        begin_q, begin_v = peer_q.stop, peer_v.stop
-        if model is not None:
-            at_q, at_v = _mujoco_addresses(joint, model)
-            peer_q, peer_v = slice(at_q, at_q + joint.nq), slice(at_v, at_v + joint.nv)
-        slots.append(_Slot(joint, q, v, peer_q, peer_v))
-    if model is not None:
-        _refuse_others("MuJoCo", robot, model.nv)
-    return slots
-
-
-def _mujoco_addresses(joint: Joint, model: Any) -> tuple[int, int]:
-    """First index of a joint's coordinates in qpos, and of its velocities in qvel."""
+def _mujoco_place(joint: Joint, model: Any) -> tuple[int, int, int]:
+    """First indices of a joint's q and v in a MuJoCo model, and the number of its q."""
     name = joint.name + (PLANAR_PARTS[0] if joint.kind == "planar" else "")
     free = np.flatnonzero(model.jnt_type == 0)  # mjJNT_FREE
     try:
@@ -408,4 +351,42 @@ def _mujoco_addresses(joint: Joint, model: Any) -> tuple[int, int]:
         if joint.kind != "floating" or len(free) != 1:
             raise PeerError(f"the MuJoCo model has no joint '{name}'") from None
         index = int(free[0])
-    return int(model.jnt_qposadr[index]), int(model.jnt_dofadr[index])
+    return int(model.jnt_qposadr[index]), int(model.jnt_dofadr[index]), joint.nq
+
+
+class _Peer(NamedTuple):
+    """What a peer's coordinates differ by from robosim's.
+
+    Attributes
+    ----------
+    names : of its q and v, in errors
+    order : the joints of a robot in the order of the peer's URDF reader
+    width : number of coordinates of a joint without a model
+    find : indices of a joint in a model
+    coordinates : those of a joint, to the peer or back
+    """
+
+    name: str
+    names: tuple[str, str]
+    order: Callable[[Mechanism], Iterable[_Own]]
+    width: Callable[[Joint], int]
+    find: Callable[[Joint, Any], tuple[int, int, int]]
+    coordinates: Callable[[_Slot, Array, bool], Array]
+
+
+_PINOCCHIO = _Peer(
+    "Pinocchio",
+    ("Pinocchio's q", "Pinocchio's v"),
+    lambda robot: sorted(_ours(robot), key=lambda own: own.path),
+    _pinocchio_nq,
+    _pinocchio_place,
+    _pinocchio_q,
+)
+_MUJOCO = _Peer(
+    "MuJoCo",
+    ("MuJoCo's qpos", "MuJoCo's qvel"),
+    lambda robot: _ours(robot, depth_first(robot.tree_joints)),
+    lambda joint: joint.nq,
+    _mujoco_place,
+    lambda slot, q_j, back: q_j,
+)

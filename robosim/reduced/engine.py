@@ -11,19 +11,19 @@ from robosim import quaternions
 from robosim.compiled import minimal
 from robosim.compiled.records.graph import ROW
 from robosim.compiled.records.joint import MOTION, SERVO
-from robosim.control.pd import motor_torques
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError, ConvergenceError, StateError
 from robosim.minimal.engine import BODY
 from robosim.reduced import adaptive, euler, maximal, start
 from robosim.reduced.contacts import lowest
 from robosim.reduced.maximal import Bodies
-from robosim.reduced.model import Loads, Model
+from robosim.reduced.model import Loads, Model, within_limits
 from robosim.reduced.solving import Unsolved
 from robosim.reduced.tree import Placed
 from robosim.runtime.handles import Handle, RunBuffers
 from robosim.simulation.alone import BUSY, Alone
 from robosim.simulation.checkpoint import Counters
+from robosim.simulation.diagnosis import not_finite
 from robosim.simulation.notices import Silence
 from robosim.validation import Array
 
@@ -90,11 +90,11 @@ class Engine(Alone):
         other = copy(self)
         other.model = copy(self.model)
         other._begin()
-        other.restore(self)
+        other.restore(self, np.zeros(0))
         return other
 
-    def restore(self, other: Engine) -> None:
-        """Copy the state of another engine with the same robot and options."""
+    def restore(self, other: Engine, torques: Array) -> None:
+        """Copy the state of another engine; `torques` (nv,) are those of its last step."""
         self.q, self.v, self.bodies = other.q.copy(), other.v.copy(), other.bodies
         self.slip, self.forces = other.slip, other.forces
         self.model.drives = list(other.model.drives)
@@ -102,7 +102,7 @@ class Engine(Alone):
         self.loads.servos[:] = other.loads.servos
         self.loads.external[:] = other.loads.external
         self.loads.controls[:] = other.loads.controls  # type: ignore[index]
-        self.counters.assign(other.counters.copied(np.zeros(0)))
+        self.counters.assign(other.counters.copied(torques))
 
     @property
     def timestep(self) -> float:
@@ -160,10 +160,6 @@ class Engine(Alone):
         # For joints of the tree, the distance of bodies from their places by the coordinates.
         return maximal.open_by(self.model, self.bodies, self.q)
 
-    def advance_once(self, run: Handle) -> None:
-        """Take the only step of a run."""
-        self.advance(run, 0, 1)
-
     def advance(self, run: Handle, begin: int, end: int) -> None:
         """Take steps `begin` to `end` of a run."""
         if not self._stepping.acquire(False):
@@ -182,11 +178,8 @@ class Engine(Alone):
         if logged := k % int(run.every[0]) == 0:
             run.q[row], run.v[row] = self.q, self.v
             run.tau[row] = self.loads.tau
-        for i in np.flatnonzero(~np.isfinite(loads.tau)):
-            raise ControllerError(
-                f"the controller gave {loads.tau[i]} for '{self.robot.v_names[i]}' at "
-                f"{self.time:.6g} s"
-            )
+        if wrong := not_finite(self.robot, loads.tau, self.time):
+            raise wrong
         taken, bodies = self._taken(loads)
         if not (np.isfinite(taken.q).all() and np.isfinite(taken.v).all()):
             raise self._failure("it leads to numbers that are not finite")
@@ -216,10 +209,7 @@ class Engine(Alone):
                 "simulation, such as lambda sim: compiled(sim)"
             )
         held = gains[gains["implicit"] == 0]
-        rates = self.v[held["v_index"]]
-        asked = held["kp"] * (held["target"] - self.q[held["q_index"]])
-        asked += held["kd"] * (held["velocity"] - rates)
-        np.add.at(tau, held["v_index"], motor_torques(held, asked, rates))
+        np.add.at(tau, held["v_index"], within_limits(held, self.q, self.v)[1])
         servos = gains[gains["implicit"] != 0]
         if len(servos) and self.options.method != "euler":
             raise ControllerError(

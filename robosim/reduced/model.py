@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from robosim import quaternions
-from robosim.control.pd import motor_torques
+from robosim.control.pd import pd_torques
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.description.springs import PointSpring
@@ -237,7 +237,4 @@ class Model:
 
 def within_limits(servos: np.ndarray, q: Array, v: Array) -> tuple[Array, Array]:
     """Forces of servos at q and v, without and with the limits of their motors (n,)."""
-    rates = v[servos["v_index"]]
-    asked = servos["kp"] * (servos["target"] - q[servos["q_index"]])
-    asked += servos["kd"] * (servos["velocity"] - rates)
-    return asked, motor_torques(servos, asked, rates)
+    return pd_torques(servos, q[servos["q_index"]], v[servos["v_index"]])

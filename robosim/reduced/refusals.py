@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from robosim.minimal.refusals import (
     check_inertias,
     loop_extras,
     resisting,
+    turning_rotors,
 )
 from robosim.reduced.contacts import lacking
 
@@ -50,11 +51,9 @@ def check_robot(
         elif name == "contacts" and contacts is not None:
             where, instead = f"contacts={contacts!r}", f"contact points alone have: {INSTEAD}"
         raise ModelError(f"{what}, which {where} does not have: {instead}", element=element)
-    if contacts is not None:
-        _check_points(robot)
     if plain and "friction" not in ignore:
         _check_bearings(robot)
-    for element, what in loop_extras(robot):
+    for element, what in (*_unsupported(robot, contacts), *loop_extras(robot)):
         raise ModelError(
             f"{what}, which the reduced formulation does not have: {INSTEAD}", element=element
         )
@@ -65,11 +64,6 @@ def check_robot(
                 f"not have: drive a joint of the tree, or {INSTEAD}",
                 element=f"joint '{joint.name}'",
             )
-    for mesh in robot.soft_meshes:
-        raise ModelError(
-            f"is elastic, which the reduced formulation does not have: {INSTEAD}",
-            element=f"soft '{mesh.name}'",
-        )
     for tendon in robot.tendons:
         straight = all(isinstance(part, Point) for part in tendon.path)
         if tendon.resists or not straight:
@@ -79,15 +73,7 @@ def check_robot(
                 element=f"tendon '{tendon.name}'",
             )
     for joint in robot.tree_joints:
-        free = slice(joint.numbers, None) if joint.has_quaternion else slice(0, 0)
-        rotors = joint.per_coordinate("armature") != 0
-        if np.any(rotors[free]):
-            raise ModelError(
-                "has armature of a free rotation, which the reduced formulation does not have: "
-                f"{INSTEAD}",
-                element=f"joint '{joint.name}'",
-            )
-        if coordinates == "maximal" and np.any(rotors):
+        if coordinates == "maximal" and np.any(joint.per_coordinate("armature")):
             raise ModelError(
                 "has armature, which coordinates='maximal' does not have: use "
                 "coordinates='reduced'",
@@ -96,14 +82,14 @@ def check_robot(
     check_inertias(robot)
 
 
-def _check_points(robot: Mechanism) -> None:
-    """Refuse properties of contact points that [Sueda] does not have."""
-    for contact in robot.contacts:
+def _unsupported(robot: Mechanism, contacts: str | None) -> Iterator[tuple[str, str]]:
+    """Elements, and properties of contact points, that [Sueda] does not have."""
+    for contact in robot.contacts if contacts is not None else ():
         for what in lacking(contact):
-            raise ModelError(
-                f"{what}, which the reduced formulation does not have: {INSTEAD}",
-                element=f"contact '{contact.name}'",
-            )
+            yield f"contact '{contact.name}'", what
+    for mesh in robot.soft_meshes:
+        yield f"soft '{mesh.name}'", "is elastic"
+    yield from turning_rotors(robot)
 
 
 def _check_bearings(robot: Mechanism) -> None:

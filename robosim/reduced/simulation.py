@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,7 +20,8 @@ from robosim.reduced.refusals import check_robot
 from robosim.reduced.resisting import CONTACTS
 from robosim.simulation.contactless import Contactless
 from robosim.simulation.loads import Held
-from robosim.validation import Array, finite, read_only
+from robosim.simulation.options import check_mechanism
+from robosim.validation import Array, check_choice, positive, read_only, vector
 
 METHODS = ("euler", "adaptive")
 COORDINATES = ("reduced", "maximal")
@@ -103,12 +103,8 @@ class ReducedSimulation(Contactless):
         forces: Sequence[PointForce] = (),
         explicit: Collection[str] = (),
     ) -> None:
-        for name, choice, known in (
-            ("method", method, METHODS),
-            ("coordinates", coordinates, COORDINATES),
-        ):
-            if choice not in known:
-                raise OptionError(f"{name} must be one of {', '.join(known)}, not {choice!r}")
+        check_choice("method", method, METHODS)
+        check_choice("coordinates", coordinates, COORDINATES)
         if contacts is not None and contacts not in CONTACTS:
             raise OptionError(f"contacts must be {', '.join(CONTACTS)} or None, not {contacts!r}")
         if contacts is not None and method != "euler":
@@ -117,21 +113,15 @@ class ReducedSimulation(Contactless):
             raise OptionError(f"contacts={contacts!r} and ignore=('contacts',) exclude each other")
         if tolerance is None:
             tolerance = TOLERANCES[method]
-        numbers = {"timestep": timestep, "tolerance": tolerance}
+        timestep, tolerance = positive("timestep", timestep), positive("tolerance", tolerance)
         if baumgarte is not None:
-            numbers["baumgarte"] = baumgarte
-        for name, value in numbers.items():
-            if not (isinstance(value, Real) and np.isfinite(value) and value > 0):
-                raise OptionError(f"{name} must be a positive number, not {value!r}")
+            positive("baumgarte", baumgarte)
         if tolerance < FINEST:
             raise OptionError(f"tolerance must be at least {FINEST:g}, not {tolerance!r}")
         if coordinates == "maximal" and method != "euler":
             raise OptionError("coordinates='maximal' is for method='euler'")
-        weight = finite(gravity, (3,))
-        if weight is None:
-            raise OptionError(f"gravity must be three finite numbers, not {gravity!r}")
-        if not isinstance(robot, Mechanism):
-            raise OptionError(f"robot must be a Mechanism, as robosim.load gives it, not {robot!r}")
+        weight = vector("gravity", gravity)
+        check_mechanism(robot)
         check_robot(robot, ignore, method, coordinates, contacts)
         drags = np.zeros((len(robot.bodies), 6, 6))
         for name, matrix in drags_of(robot, drag or {}).items():
@@ -142,48 +132,14 @@ class ReducedSimulation(Contactless):
         limited, rubbing = "limits" not in ignore, "friction" not in ignore
         model = Model(
             robot, read_only(weight), drags, forces, tuple(explicit), baumgarte, limited, contacts,
-            float(tolerance), rubbing,
+            tolerance, rubbing,
         )  # fmt: skip
-        options = Options(float(timestep), method, coordinates, float(tolerance))
+        options = Options(timestep, method, coordinates, tolerance)
         choices = weight.tobytes(), drags.tobytes(), baumgarte, limited, forces, contacts, rubbing
         self._asked_for = options, tuple(sorted(explicit)), *choices
         engine = Engine(model, options)
         self._own(engine, Held(robot, engine.loads))  # type: ignore[arg-type]
         self.set_state()
-
-    def set_state(
-        self,
-        q: ArrayLike | None = None,
-        v: ArrayLike | None = None,
-        time: float = 0.0,
-        hold: Sequence[str] = (),
-    ) -> None:
-        """Put the robot at joint coordinates q (nq,), moving at v (nv,): a start.
-
-        Loops and couplings are closed by small motions in the mass metric, and velocities are
-        projected onto them. Driven joints are put onto their motions.
-
-        Parameters
-        ----------
-        q : (nq,) or None
-            The robot's home pose if None.
-        v : (nv,) or None
-            At rest if None.
-        time : float [s]
-        hold : names of joints
-            Joints whose coordinates are kept exactly as given, also driven ones, which then
-            approach their motions as `baumgarte` determines.
-
-        Raises
-        ------
-        StateError
-            For a wrong shape, a value that is not finite, a quaternion that is not unit, or loops
-            and couplings that cannot be closed.
-        ModelError
-            If a coordinate moves no inertia.
-        """
-        q, v = self._checked_start(q, v, time, hold)
-        self.engine.start(q, v, float(time), tuple(hold))
 
     def drive_body(
         self, body: str, twist: Callable[[float], ArrayLike], components: Sequence[int]

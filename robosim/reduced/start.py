@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from robosim.errors import ModelError, StateError
+from robosim.description.massless import without_inertia
+from robosim.errors import StateError
 from robosim.kinematics.motions import rates_at, value_at
 from robosim.reduced.constraints import loop_rows, violation
 from robosim.reduced.euler import moved
@@ -104,9 +105,4 @@ def check_inertia(placed: Placed) -> None:
         sizes = np.diag(placed.mass_matrix())
         wrong = [i for i, own in enumerate(links.v) if np.any(sizes[own] < 1e-18)] or [0]
     for i in wrong:
-        name = links.robot.v_names[links.v[i].start]
-        raise ModelError(
-            "the mass matrix has no inverse: this coordinate moves no mass or inertia; give the "
-            "links beyond it an inertia, or the joint an armature",
-            element=f"coordinate '{name}'",
-        )
+        raise without_inertia(links.robot.v_names[links.v[i].start])

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 
 from robosim.errors import StateError
+from robosim.runtime.handles import Handle
 from robosim.simulation.checkpoint import Counters
 
 BUSY = (
@@ -34,6 +35,14 @@ class Alone:
         """Make the lock, which copies do not share."""
         self._stepping = threading.Lock()
         self.is_busy = self._stepping.locked  # an attribute, because each step reads it
+
+    def advance(self, run: Handle, begin: int, end: int) -> None:
+        """Take steps `begin` to `end` of a run."""
+        raise NotImplementedError
+
+    def advance_once(self, run: Handle) -> None:
+        """Take the only step of a run."""
+        self.advance(run, 0, 1)
 
     def refuse_if_busy(self) -> None:
         """Raise a StateError while another thread takes steps."""

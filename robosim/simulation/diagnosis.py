@@ -22,6 +22,7 @@ from robosim.kernels.contact.kinematics import RECOVERY_SPEED
 from robosim.kernels.status import UNSETTLED
 from robosim.runtime.handles import Parts
 from robosim.simulation.readings import contact_heights, min_gap
+from robosim.validation import Array
 
 
 def refuse_start(robot: Mechanism, parts: Parts, whose: str = "") -> None:
@@ -172,15 +173,8 @@ def warn_of_turn(
 
 def failure(robot: Mechanism, parts: Parts, time: float, at_start: bool, info: Any) -> RobosimError:
     """The error for a step that could not be solved, with its `info`."""
-    strange = np.flatnonzero(~np.isfinite(parts.loads.tau))
-    if len(strange):  # from a compiled controller; torques of others are checked on return
-        v = int(strange[0])
-        name = dict(zip(robot.actuated, robot.actuated_names, strict=True)).get(v)
-        return ControllerError(
-            f"the controller gave {parts.loads.tau[v]} for "
-            f"'{name or robot.v_names[v]}' at {time:.6g} s"
-        )
-    residual = float(info["residual"])
+    if wrong := not_finite(robot, parts.loads.tau, time):
+        return wrong
     body = robot.bodies[int(info["worst_body"])].name
     if info["status"] == UNSETTLED:
         names = [f"'{j.name}'" for j in robot.joints if j.bearing is not None and j.child == body]
@@ -191,13 +185,29 @@ def failure(robot: Mechanism, parts: Parts, time: float, at_start: bool, info: A
         )
     else:
         told = hint(robot, parts, at_start)
+    return unsolved(robot, time, info, told)
+
+
+def not_finite(robot: Mechanism, tau: Array, time: float) -> ControllerError | None:
+    """The error for torques of a compiled controller; those of others are checked on return."""
+    for v in np.flatnonzero(~np.isfinite(tau)).tolist():
+        name = dict(zip(robot.actuated, robot.actuated_names, strict=True)).get(v)
+        return ControllerError(
+            f"the controller gave {tau[v]} for '{name or robot.v_names[v]}' at {time:.6g} s"
+        )
+    return None
+
+
+def unsolved(robot: Mechanism, time: float, info: Any, hint: str) -> ConvergenceError:
+    """The error for a step that could not be solved, with its INFO and a hint."""
+    residual = float(info["residual"])
     return ConvergenceError(
         time,
-        residual if np.isfinite(residual) else np.inf,
+        residual if residual < 1e300 else np.inf,
         int(info["iterations"]),
         int(info["substeps"]),
-        body,
-        told,
+        robot.bodies[int(info["worst_body"])].name,
+        hint,
     )
 
 

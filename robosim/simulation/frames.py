@@ -1,14 +1,16 @@
-"""Poses and velocities of a simulated robot's frames, by name."""
+"""Poses and velocities of a simulated robot's frames, and wrenches on them, by name."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robosim import quaternions
 from robosim.description.body import Frame
 from robosim.description.mechanism import Mechanism
+from robosim.simulation.loads import Held, wrench_about
 from robosim.validation import Array
 
 
@@ -16,6 +18,7 @@ class Frames:
     """Frames at the knot of a simulation, in any formulation."""
 
     robot: Mechanism
+    held: Held
     state: Any
 
     def frame(self, name: str) -> tuple[Array, Array]:
@@ -53,6 +56,40 @@ class Frames:
         omega = R @ self.state.omega[index]
         arm = R @ np.asarray(frame.position)
         return np.concatenate((self.state.v[index] + np.cross(omega, arm), omega))
+
+    def apply_wrench(
+        self,
+        body: str,
+        force: ArrayLike = (0.0, 0.0, 0.0),
+        torque: ArrayLike = (0.0, 0.0, 0.0),
+        point: ArrayLike | None = None,
+    ) -> None:
+        """Apply a wrench to a body, until the next wrench on the same body or the next start.
+
+        Parameters
+        ----------
+        body : str
+            Or another frame, such as a link that was merged into a body: the wrench acts on the
+            body of the frame. Each body has one wrench, the last one.
+        force : (3,) [N], world axes
+        torque : (3,) [N m], world axes
+        point : (3,) [m] or None
+            Point of application at the time of the call, world coordinates; if None, the body's
+            centre of mass, or the frame's origin. The wrench on the body is then constant in world
+            axes, for any motion of the body.
+
+        Raises
+        ------
+        ModelError
+            If there is no such body or frame.
+        StateError
+            For a wrong shape or a value that is not finite.
+        """
+        (index, frame), state = self.robot.body_or_frame(body), self.state
+        x = state.x[index]
+        if point is None:
+            point = x + quaternions.rotation_matrix(state.q[index]) @ np.asarray(frame.position)
+        self.held.loads.external["w"][index] = wrench_about(x, force, torque, point)
 
     def _frame(self, name: str) -> tuple[int | None, Frame]:
         """The body, None for the world, and its frame."""

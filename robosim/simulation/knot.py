@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from robosim.description.mechanism import Mechanism
 from robosim.formulation import Contact
 from robosim.kinematics.kinematics import Kinematics
 from robosim.runtime.handles import Parts
 from robosim.simulation import energy, readings
+from robosim.simulation.base import SimulationBase
 from robosim.simulation.engine import Engine
-from robosim.simulation.loads import Held
+from robosim.simulation.frames import Frames
 from robosim.simulation.readings import BearingForces
 from robosim.simulation.sensors import read as read_sensor
 from robosim.simulation.views import BodyState, LastStep, last_step
 from robosim.validation import Array, read_only
 
-if TYPE_CHECKING:
-    from robosim.dynamics.dynamics import Dynamics
 
-
-class Knot:
+class Knot(Frames, SimulationBase):
     """Quantities of a simulation that can be read between two steps.
 
     Attributes
@@ -34,11 +29,8 @@ class Knot:
         Internal objects that take the steps and hold the loads.
     """
 
-    robot: Mechanism
     state: BodyState
     engine: Engine
-    held: Held
-    _dynamics: Dynamics | None = None
 
     @property
     def parts(self) -> Parts:
@@ -46,28 +38,9 @@ class Knot:
         return self.engine.parts
 
     @property
-    def timestep(self) -> float:
-        """Length of a step [s]; another one needs another simulation."""
-        return self.parts.options.dt
-
-    @property
     def gravity(self) -> Array:
         """Acceleration of free fall (3,) [m/s^2], world, read-only."""
         return self.parts.options.gravity
-
-    @property
-    def dynamics(self) -> Dynamics:
-        """Dynamics in joint coordinates of this robot under this gravity, for controllers.
-
-        Created at the first access, and cached.
-        """
-        if self._dynamics is None:
-            # Imported here, as its kernels take a tenth of a second to import, and are rarely
-            # needed.
-            from robosim.dynamics.dynamics import Dynamics
-
-            self._dynamics = Dynamics(self.robot, self.gravity)
-        return self._dynamics
 
     def kinematics(self) -> Kinematics:
         """Poses, Jacobians and tendons in joint coordinates at the present knot."""
@@ -77,16 +50,6 @@ class Knot:
     def order(self) -> int:
         """Order of steps: 2, or 4 if requested and if the motion is smooth."""
         return self.parts.options.order
-
-    @property
-    def time(self) -> float:
-        """Time of the present knot [s]."""
-        return self.engine.time
-
-    @property
-    def steps(self) -> int:
-        """Steps done since the state was set."""
-        return self.engine.counters.steps
 
     @property
     def fourth_order_steps(self) -> int:

@@ -11,10 +11,11 @@ from numpy.typing import ArrayLike
 
 from robosim.compiled.building.actuators import implicit_actuators
 from robosim.compiled.loads import Loads
-from robosim.control.controllers import PD, check_torques, motor_torques, zero
+from robosim.control.controllers import PD, check_torques, zero
+from robosim.control.pd import pd_torques
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError, StateError
-from robosim.validation import Array, finite
+from robosim.validation import Array, finite, vector
 
 FLOATS = np.dtype(np.float64)
 
@@ -125,9 +126,7 @@ class Held:
         if len(servos):
             end = q[servos["q_index"]]
             rates = (end - self.loads.servos["start"][servos["v_index"]]) / timestep
-            asked = servos["kp"] * (servos["target"] - end)
-            asked += servos["kd"] * (servos["velocity"] - rates)
-            np.add.at(tau, servos["v_index"], motor_torques(servos, asked, rates))
+            np.add.at(tau, servos["v_index"], pd_torques(servos, end, rates)[1])
         return tau[: self.robot.nv]
 
 
@@ -136,12 +135,6 @@ def wrench_about(x: Array, force: ArrayLike, torque: ArrayLike, point: ArrayLike
 
     The force acts at the point, in world coordinates, or at x if the point is None.
     """
-    given = {"force": force, "torque": torque, "point": x if point is None else point}
-    values = {}
-    for name, value in given.items():
-        array = finite(value, (3,))
-        if array is None:
-            raise StateError(f"{name} must be three finite numbers, not {value!r}")
-        values[name] = array
-    moment = values["torque"] + np.cross(values["point"] - x, values["force"])
-    return np.concatenate((values["force"], moment))
+    f, moment = vector("force", force, StateError), vector("torque", torque, StateError)
+    arm = vector("point", x if point is None else point, StateError) - x
+    return np.concatenate((f, moment + np.cross(arm, f)))

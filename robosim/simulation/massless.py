@@ -16,8 +16,8 @@ from robosim.description.joint import Joint
 from robosim.description.massless import idle_ends
 from robosim.description.mechanism import Mechanism
 from robosim.description.names import free_name
-from robosim.errors import ModelError, OptionError
-from robosim.validation import Array
+from robosim.errors import ModelError
+from robosim.validation import Array, check_choice
 
 CHOICES = ("refuse", "lock")
 INERTIAS = ("refuse", "ball")
@@ -38,12 +38,8 @@ def simulated(robot: Mechanism, massless: str, impossible_inertia: str) -> Mecha
         For a massless body with an undetermined motion, and for an inertia that is not positive
         definite, if these are refused.
     """
-    for what, choice, known in (
-        ("massless", massless, CHOICES),
-        ("impossible_inertia", impossible_inertia, INERTIAS),
-    ):
-        if choice not in known:
-            raise OptionError(f"{what} must be one of {', '.join(known)}, not {choice!r}")
+    check_choice("massless", massless, CHOICES)
+    check_choice("impossible_inertia", impossible_inertia, INERTIAS)
     bad = unturnable(robot)
     if bad and impossible_inertia == "refuse":
         others = "".join(f", '{body.name}'" for body in bad[1:])

@@ -12,7 +12,7 @@ from robosim.compiled.records.sizes import MAX_FACETS
 from robosim.description.mechanism import Mechanism
 from robosim.errors import OptionError
 from robosim.kernels.status import LAST
-from robosim.validation import count, finite
+from robosim.validation import count, positive, read_only, vector
 
 LEAST_SPEED = 1e-6  # [rad/s or m/s], smallest velocity limit
 
@@ -27,6 +27,12 @@ def check_velocity_limits(robot: Mechanism) -> None:
                 f"that of joint '{joint.name}' is {least:g}: give it another "
                 "velocity_limit, inf for none, or a kind that does not move"
             )
+
+
+def check_mechanism(robot: Mechanism) -> None:
+    """Refuse what is not a Mechanism, such as the path of a file."""
+    if not isinstance(robot, Mechanism):
+        raise OptionError(f"robot must be a Mechanism, as robosim.load gives it, not {robot!r}")
 
 
 def checked(
@@ -49,13 +55,9 @@ def checked(
     OptionError
         For an option that is not allowed.
     """
-    for name, value in (
-        ("timestep", timestep),
-        ("tolerance", tolerance),
-        ("contact_speed", contact_speed),
-    ):
-        if not (isinstance(value, Real) and np.isfinite(value) and value > 0):
-            raise OptionError(f"{name} must be a positive number, not {value!r}")
+    positive("timestep", timestep)
+    positive("tolerance", tolerance)
+    positive("contact_speed", contact_speed)
     if not (
         isinstance(restitution_threshold, Real)
         and np.isfinite(restitution_threshold)
@@ -79,13 +81,9 @@ def checked(
     max_substeps = count("max_substeps", max_substeps)
     if order not in (2, 4):
         raise OptionError(f"order must be 2 or 4, not {order!r}")
-    g = finite(gravity, (3,))
-    if g is None:
-        raise OptionError(f"gravity must be three finite numbers, not {gravity!r}")
-    g.setflags(write=False)
     options = Options(
         float(timestep),
-        g,
+        read_only(vector("gravity", gravity)),
         float(tolerance),
         float(contact_speed),
         int(max_iterations),

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robosim.description.mechanism import Mechanism
-from robosim.errors import ModelError, OptionError, StateError
+from robosim.errors import ModelError, StateError
 from robosim.kinematics.given import checked_pose
-from robosim.validation import Array
+from robosim.validation import Array, positive
 
 NEAR = 1e-9  # [m], tolerance of the gap
 TRIES = 200
@@ -47,8 +47,7 @@ def place(sim: Placeable, q: ArrayLike | None, gap: float) -> Array:
             "its base is fixed, so it cannot be placed: use set_state",
             element=f"robot '{robot.name}'",
         )
-    if not (np.isfinite(gap) and gap > 0):
-        raise OptionError(f"gap must be a positive number, not {gap!r}")
+    positive("gap", gap)
     pose = np.array(checked_pose(robot, "q", np.asarray(robot.home) if q is None else q))
     for _ in range(TRIES):
         sim.set_state(pose)

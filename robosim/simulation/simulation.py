@@ -6,27 +6,24 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from robosim import quaternions
 from robosim.compiled.building.loops import is_tree_with_loops
 from robosim.compiled.model import Model
 from robosim.compiled.state import State
 from robosim.description.mechanism import Mechanism
-from robosim.errors import OptionError, StateError
+from robosim.errors import OptionError
 from robosim.formulation import StepInfo
 from robosim.kinematics.motions import Motions
 from robosim.runtime.notice import CompileNotice
 from robosim.simulation import saved
-from robosim.simulation.base import CHUNK_STEPS, SimulationBase
+from robosim.simulation.base import CHUNK_STEPS
 from robosim.simulation.driver import Driver
 from robosim.simulation.engine import FEWEST_IN_LANES, Engine
-from robosim.simulation.frames import Frames
 from robosim.simulation.knot import Knot
-from robosim.simulation.loads import Held, wrench_about
+from robosim.simulation.loads import Held
 from robosim.simulation.massless import simulated
-from robosim.simulation.options import check_velocity_limits, checked
+from robosim.simulation.options import check_mechanism, check_velocity_limits, checked
 from robosim.simulation.placing import place
 from robosim.simulation.start import Start
 from robosim.simulation.views import BodyState
@@ -35,7 +32,7 @@ from robosim.validation import Array
 __all__ = ["CHUNK_STEPS", "FEWEST_IN_LANES", "BodyState", "Simulation", "StepInfo"]
 
 
-class Simulation(Knot, Frames, SimulationBase):
+class Simulation(Knot):
     """Steps a mechanism with the variational integrator.
 
     Parameters
@@ -140,8 +137,7 @@ class Simulation(Knot, Frames, SimulationBase):
             order=order,
             restitution_threshold=restitution_threshold,
         )
-        if not isinstance(robot, Mechanism):
-            raise OptionError(f"robot must be a Mechanism, as robosim.load gives it, not {robot!r}")
+        check_mechanism(robot)
         robot = simulated(robot, massless, impossible_inertia)
         velocity_limits = bool(velocity_limits)
         if velocity_limits:
@@ -222,30 +218,6 @@ class Simulation(Knot, Frames, SimulationBase):
         self._own(self.engine, Held(robot, self.engine.parts.loads))
         self.set_state(q, v, time)
 
-    def restore(self, other: Simulation) -> None:
-        """Copy the state of another simulation of the same robot, for example of a `copy`.
-
-        All further steps are bit-identical to those of the other simulation. In contrast,
-        `set_state` resets contacts and guesses. Much faster than a new copy.
-
-        Parameters
-        ----------
-        other : Simulation
-            Of the same `Mechanism`, with the same timestep, gravity and options.
-
-        Raises
-        ------
-        StateError
-            If `other` has another robot or other options.
-        """
-        self._driver.refuse_if_busy()
-        self.check_alike(other)
-        if other is self:
-            return
-        self.engine.restore(other.engine, other.torques)
-        self.held.control_by(None)
-        self.held.release_servos()
-
     def save(self, path: str | Path) -> None:
         """Write a checkpoint, for `load` in this or another process.
 
@@ -286,14 +258,6 @@ class Simulation(Knot, Frames, SimulationBase):
         saved.load(self.engine, self.options, self.copy().engine, path)
         self.held.control_by(None)
         self.held.release_servos()
-
-    def check_alike(self, other: object) -> None:
-        """Refuse a simulation whose state cannot be restored here; see `restore`."""
-        if not self.is_like(other):
-            raise StateError(
-                "a simulation can go to the state of a Simulation of the same robot (one Mechanism "
-                f"for both), with the same timestep, gravity and options, not to {other!r}"
-            )
 
     @property
     def solver(self) -> str:
@@ -399,37 +363,3 @@ class Simulation(Knot, Frames, SimulationBase):
         """Values and rates of driven coordinates, now and at the next n knots, (n + 1, nd, 2)."""
         counters = self.engine.counters
         return self._motions.at(counters.start_time, counters.steps, n + 1)
-
-    def apply_wrench(
-        self,
-        body: str,
-        force: ArrayLike = (0.0, 0.0, 0.0),
-        torque: ArrayLike = (0.0, 0.0, 0.0),
-        point: ArrayLike | None = None,
-    ) -> None:
-        """Apply a wrench to a body, until the next wrench on the same body or the next start.
-
-        Parameters
-        ----------
-        body : str
-            Or another frame, such as a link that was merged into a body: the wrench acts on the
-            body of the frame. Each body has one wrench, the last one.
-        force : (3,) [N], world axes
-        torque : (3,) [N m], world axes
-        point : (3,) [m] or None
-            Point of application at the time of the call, world coordinates; if None, the body's
-            centre of mass, or the frame's origin. The wrench on the body is then constant in world
-            axes, for any motion of the body.
-
-        Raises
-        ------
-        ModelError
-            If there is no such body or frame.
-        StateError
-            For a wrong shape or a value that is not finite.
-        """
-        (index, frame), parts = self.robot.body_or_frame(body), self.parts
-        x, q = (parts.state.bodies[which][index] for which in "xq")
-        if point is None:
-            point = x + quaternions.rotation_matrix(q) @ np.asarray(frame.position)
-        parts.loads.external["w"][index] = wrench_about(x, force, torque, point)

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from robosim import quaternions
 from robosim.compiled.order import coordinate_places, driven_elements
-from robosim.description.charts import check_on_chart
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.description.tendon import Tendon
@@ -22,7 +21,7 @@ from robosim.kernels.equations.coordinates import joint_violations
 from robosim.kernels.status import CONVERGED
 from robosim.kernels.step.closure import close_loops, start_projected
 from robosim.kernels.step.knot import set_bodies
-from robosim.kinematics.given import check_time, checked, checked_pose
+from robosim.kinematics.given import check_time, checked_start
 from robosim.kinematics.motions import Motions, goal_of
 from robosim.simulation.checkpoint import restored_if_refused
 from robosim.simulation.diagnosis import Beyond, beyond_limits
@@ -80,20 +79,7 @@ class Start:
     ) -> None:
         """See `Simulation.set_state`."""
         robot = self._engine.robot
-        home = np.asarray(robot.home)
-        at_home = q is None
-        q = checked_pose(robot, "q", home if q is None else q)
-        for start, joint in zip(robot.q_offsets, robot.tree_joints, strict=False):
-            # A home may have singular coordinates, as other configurations are set from there. A
-            # step from there is refused.
-            if joint.own_chart is not None and not at_home:
-                check_on_chart(joint.own_chart, q[start : start + joint.nq], joint.name)
-        v = checked("v", np.zeros(robot.nv) if v is None else v, robot.v_names)
-        check_time(time)
-        if isinstance(hold, str):
-            raise StateError(f"hold takes names of joints, ('{hold}',), not the name '{hold}'")
-        for name in hold:
-            robot.joint_index(name)
+        q, v = checked_start(robot, q, v, time, hold)
         asked_signs = checked_signs(robot, signs or {})
         if not (self._constrained or robot.springs or signs):
             self.place(q, v, float(time))  # never refused
