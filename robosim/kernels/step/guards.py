@@ -66,12 +66,15 @@ def constraints_give(model, state, system, loads, work, options, dt):
         joint, w, mid = model.joints[j], work.joints[j], state.joints[j].mid
         if w.rows == joint.n_T + joint.n_R:
             continue
+        # A tendon may lead from the world to the world by way of bodies.
+        child = joint.child
+        share = model.bodies[child].share if child < model.bodies.shape[0] else 1.0
         for row in range(joint.m_T + joint.m_R):
             if w.held[row] != 0:
                 return False
             single = row < joint.m_T or joint.m_R == 1
             rates = mid[row] + (w.rate[row] if single else mid[row])
-            laws += model.bodies[joint.child].share * 0.5 * w.law[row] * rates
+            laws += share * 0.5 * w.law[row] * rates
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         contact, w = work.slots[k], system.contacts[k]
