@@ -417,6 +417,8 @@ ACTUATOR_DEFAULTS = [
     '<velocity kv="5"/>',
     '<cylinder area="2" bias="1 2 3" timeconst=".3"/>',
     '<cylinder diameter="2"/>',
+    '<cylinder diameter="2"/><default class="inner"><cylinder area="3"/></default>',
+    '<position kv="2"/><default class="inner"><position dampratio="1"/></default>',
     '<position kp="3" gear="2"/><default class="inner"><velocity kv="4" gear="3"/></default>',
     '<velocity kv="4"/><default class="inner"><position kp="3"/></default>',
     '<general gainprm="9"/><default class="inner"><velocity/></default>',
@@ -430,11 +432,11 @@ ACTUATOR_DEFAULTS = [
     "kind", ["general", "motor", "position", "velocity", "intvelocity", "cylinder"]
 )
 @pytest.mark.parametrize("default", ACTUATOR_DEFAULTS)
-@pytest.mark.parametrize("own", ["", 'kp="50"'])
+@pytest.mark.parametrize("own", ["", 'kp="50"', 'kv="3"', 'dampratio=".5"'])
 def test_actuators_inherit_from_other_kinds_as_in_mujoco(tmp_path, default, kind, own):
     mujoco = pytest.importorskip("mujoco")
     if own and kind not in ("position", "intvelocity"):
-        pytest.skip("has no kp")
+        pytest.skip("has none of these")
     chosen = 'class="inner"' if "inner" in default else ""
     integrates = kind == "intvelocity" or (kind == "general" and "intvelocity" in default)
     more = 'actrange="-1 1"' if integrates else ""
@@ -453,6 +455,86 @@ def test_actuators_inherit_from_other_kinds_as_in_mujoco(tmp_path, default, kind
     assert (actuator.activation.kind if actuator.activation else None) == dynamics
     if dynamics in ("filter", "filterexact"):
         assert actuator.activation.constants[0] == model.actuator_dynprm[0][0]
+
+
+OF_MUSCLES = '<muscle scale="150" range=".65 1.1" lmin=".3" timeconst=".02 .03"/>'
+GENERAL_MUSCLE = """<general gaintype="muscle" biastype="muscle" dyntype="muscle"
+  dynprm=".02 .03 .1" gainprm=".6 1.1 30 150 .4 1.5 1.4 1.2 1.1"
+  biasprm=".6 1.1 30 150 .4 1.5 1.4 1.2 1.1"/>"""
+MUSCLE_DEFAULTS = {
+    "muscle": OF_MUSCLES,
+    "muscle, motor": OF_MUSCLES + '<motor ctrlrange="-1 1"/>',
+    "motor, muscle": '<motor ctrlrange="-1 1"/>' + OF_MUSCLES,
+    "muscle, position": OF_MUSCLES + '<position kp="7" timeconst=".3"/>',
+    "cylinder, muscle": '<cylinder area="2" bias="1 2 3" timeconst=".3"/>' + OF_MUSCLES,
+    "muscle, general": OF_MUSCLES + '<general gear="2"/>',
+    "muscle, general with times": OF_MUSCLES + '<general dynprm=".5 .6 .2"/>',
+    "muscle, fixed general": OF_MUSCLES + '<general gaintype="fixed" biastype="none"/>',
+    "muscle, adhesion": OF_MUSCLES + '<adhesion gain="3" ctrlrange="0 1"/>',
+    "general": '<general gainprm="5 6 7" biasprm="1 2 3" dynprm="4 5 6"/>',
+    "general muscle": GENERAL_MUSCLE,
+    "motor within": OF_MUSCLES + '<default class="inner"><motor/></default>',
+    "position within": OF_MUSCLES + '<default class="inner"><position kp="3"/></default>',
+    "both within": OF_MUSCLES
+    + '<default class="inner"><motor/><muscle lmin=".2" timeconst=".05 .06"/></default>',
+    "general within": GENERAL_MUSCLE + '<default class="inner"><velocity/></default>',
+}
+
+
+@pytest.mark.parametrize("kind", ["muscle", "general", "motor", "position"])
+@pytest.mark.parametrize("default", MUSCLE_DEFAULTS)
+def test_muscles_inherit_from_other_kinds_as_in_mujoco(tmp_path, default, kind):
+    mujoco = pytest.importorskip("mujoco")
+    text = MUSCLE_DEFAULTS[default]
+    chosen = 'class="inner"' if "inner" in text else ""
+    world = '<body pos="0 0 1"><joint name="j" axis="0 1 0"/><geom size=".1" pos=".3 0 0"/></body>'
+    rest = (
+        f"<default>{text}</default>"
+        f'<actuator><{kind} {chosen} joint="j" lengthrange="-1 2"/></actuator>'
+    )
+    try:
+        model = mujoco.MjModel.from_xml_string(
+            f"<mujoco><worldbody>{world}</worldbody>{rest}</mujoco>"
+        )
+    except ValueError:
+        with pytest.raises(robosim.LoadError):
+            load(tmp_path, world, rest)
+        return
+    (actuator,) = load(tmp_path, world, rest).actuators
+    gain, times = model.actuator_gainprm[0], model.actuator_dynprm[0]
+    is_muscle = model.actuator_gaintype[0] == mujoco.mjtGain.mjGAIN_MUSCLE
+    assert (actuator.muscle is not None) == is_muscle
+    if not is_muscle:
+        assert model.actuator_gaintype[0] == mujoco.mjtGain.mjGAIN_FIXED
+        assert actuator.gain[0] == gain[0]
+        affine = model.actuator_biastype[0] == mujoco.mjtBias.mjBIAS_AFFINE
+        np.testing.assert_array_equal(actuator.bias, affine * model.actuator_biasprm[0][:3])
+        return
+    force = gain[2] if gain[2] >= 0 else gain[3] / model.actuator_acc0[0]
+    own = actuator.muscle
+    found = (*own.range, own.force, own.shortest, own.longest, own.fastest, own.passive,
+             own.lengthening)  # fmt: skip
+    np.testing.assert_allclose(found, (*gain[:2], force, *gain[4:9]), rtol=1e-9)
+    assert actuator.activation.kind == "muscle"
+    np.testing.assert_allclose(actuator.activation.constants, times[:3])
+
+
+@pytest.mark.parametrize("last", ["", " 0", " 7"])
+def test_the_tenth_number_of_a_muscle_is_unused(tmp_path, last):
+    """MuJoCo's arrays have ten numbers, of which nine describe the muscle."""
+    mujoco = pytest.importorskip("mujoco")
+    world = '<body pos="0 0 1"><joint name="j" axis="0 1 0"/><geom size=".1" pos=".5 0 0"/></body>'
+    numbers = f".8 1.1 100 200 .4 1.7 1.4 1.2 1.1{last}"
+    rest = f"""<actuator><general joint="j" gaintype="muscle" biastype="muscle" dyntype="muscle"
+      lengthrange="-1.5 1.5" gainprm="{numbers}" biasprm="{numbers}"/></actuator>"""
+    model = mujoco.MjModel.from_xml_string(f"<mujoco><worldbody>{world}</worldbody>{rest}</mujoco>")
+    (actuator,) = load(tmp_path, world, rest).actuators
+    data = mujoco.MjData(model)
+    for activation, length, rate in ((0.4, 0.3, 0.2), (0.0, 1.4, 0.0), (1.0, -0.5, -1.0)):
+        data.qpos[:], data.qvel[:], data.act[:] = length, rate, activation
+        mujoco.mj_forward(model, data)
+        force = actuator.muscle.law(activation, length, rate)[0]
+        np.testing.assert_allclose(force, data.actuator_force[0], rtol=1e-12)
 
 
 def test_a_default_that_is_no_number_is_told(tmp_path):
