@@ -13,15 +13,12 @@ from numpy.typing import NDArray
 from robosim import quaternions, safe_xml
 from robosim.description.solids import Solid
 from robosim.errors import LoadError
+from robosim.loaders.hulls import hull_faces
 from robosim.loaders.meshes import MeshCache
 from robosim.loaders.mjcf.compiler import Compiler
 from robosim.loaders.mjcf.defaults import Defaults
 from robosim.loaders.mjcf.files import Files, stem
-from robosim.loaders.mjcf.mesh_inertia import (
-    WAYS,
-    hull_faces,
-    mass_properties,
-)
+from robosim.loaders.mjcf.mesh_inertia import WAYS, mass_properties
 from robosim.loaders.mjcf.nodes import Node
 
 Array = NDArray[np.float64]
