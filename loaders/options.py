@@ -10,6 +10,9 @@ from robosim.description.contact_points import DEFAULT_FRICTION
 from robosim.description.mechanism import Mechanism
 from robosim.description.stance import Stance
 
+# In warnings of pairs of bodies that collide by the file, and do not without this option.
+ASK_FOR_PAIRS = "load(..., self_collision="
+
 
 @dataclass(frozen=True)
 class LoadOptions:
@@ -23,7 +26,7 @@ class LoadOptions:
     ground: bool = True
     package_dirs: tuple[str | os.PathLike[str], ...] = ()
     friction: float = DEFAULT_FRICTION
-    self_collision: bool | str = False
+    self_collision: bool | str | None = None
     srdf: str | os.PathLike[str] | None = None
     loops: str | os.PathLike[str] | None = None
     xacro_args: Mapping[str, str] = field(default_factory=dict)

@@ -45,7 +45,7 @@ from robosim.loaders.contacts import contacts_of
 from robosim.loaders.joints import root_joint, urdf_joint
 from robosim.loaders.loops import Loop, Place, loop_joint
 from robosim.loaders.meshes import MeshCache
-from robosim.loaders.options import LoadOptions
+from robosim.loaders.options import ASK_FOR_PAIRS, LoadOptions
 from robosim.loaders.packages import FileFinder
 from robosim.loaders.shapes import THICKNESS, Shapes
 from robosim.loaders.tree import Group, find_groups
@@ -356,7 +356,10 @@ def _with_friction(
 
 
 def _with_self_collision(
-    mechanism: Mechanism, extensions: gazebo.Extensions, asked: bool | str, warnings: list[str]
+    mechanism: Mechanism,
+    extensions: gazebo.Extensions,
+    asked: bool | str | None,
+    warnings: list[str],
 ) -> Mechanism:
     """With `asked` "file", exclude all pairs of bodies except those that the file requests."""
     solid = [body for body in mechanism.bodies if body.collisions]
@@ -368,10 +371,11 @@ def _with_self_collision(
         others = (pair for pair in combinations((body.name for body in solid), 2)
                   if frozenset(pair) not in wanted | apart)  # fmt: skip
         return replace(mechanism, excluded_pairs=(*mechanism.excluded_pairs, *others))
-    if wanted and not asked:
+    if wanted and asked is None:
         warnings.append(
             f"the file wants {len(wanted)} pairs of bodies to collide with each other; "
-            "load(..., self_collision='file') has them do so, True all pairs"
+            f"{ASK_FOR_PAIRS}'file') has them do so, True all pairs, False none without "
+            "this warning"
         )
     return mechanism
 

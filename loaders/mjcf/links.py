@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -83,6 +83,24 @@ class Links:
             if index == body:
                 return True
         return False
+
+    def robots(self, tied: Iterable[tuple[str | None, str]] = ()) -> list[int]:
+        """The robot that each link belongs to, as a number; the world's is 0.
+
+        A robot is what hangs on one body of the world, with all that loops tie to it.
+
+        Parameters
+        ----------
+        tied : iterable of pairs of names
+            Links that loops connect; None for the world.
+        """
+        robots = [0, *(self._piece(link.members[0][0]) for link in self.links[1:])]
+        index = {link.top.name: k for k, link in enumerate(self.links)}
+        for a, b in tied:
+            if a is not None:
+                one, other = robots[index[a]], robots[index[b]]
+                robots = [one if robot == other else robot for robot in robots]
+        return robots
 
     def _piece(self, index: int) -> int:
         """The top-level body of the world that contains a body."""

@@ -12,6 +12,7 @@ from robosim.description.chains import is_of_hinges_and_slides
 from robosim.description.mechanism import Mechanism
 from robosim.errors import SaveError
 from robosim.loaders import carriers
+from robosim.loaders.options import ASK_FOR_PAIRS
 from robosim.loaders.srdf import SUFFIX, beside
 from robosim.loaders.writers.mesh_files import MeshFiles
 from robosim.loaders.writers.mjcf import mjcf
@@ -96,7 +97,15 @@ def _write(root: etree._Element, file: Path) -> None:
 def convert(
     source: str | os.PathLike[str], path: str | os.PathLike[str], **options: Any
 ) -> tuple[str, ...]:
-    """Load a robot as `robosim.load` with these options, and `save` it to a file."""
+    """Load a robot as `robosim.load` with these options, and `save` it to a file.
+
+    Returns
+    -------
+    tuple of str
+        As `save`, and the loader's warning of pairs of bodies that no longer collide.
+    """
     from robosim.loaders.sources import load
 
-    return save(load(source, **options), path)
+    mechanism = load(source, **options)
+    unasked = tuple(warning for warning in mechanism.warnings if ASK_FOR_PAIRS in warning)
+    return (*save(mechanism, path), *unasked)

@@ -108,10 +108,99 @@ def test_pairs_and_exclusions_of_bodies(tmp_path):
         '<contact><pair geom1="upper" geom2="ball"/><exclude body1="ball" body2="lower"/></contact>'
     )
     robot = load(tmp_path, ARM + ball() + second, rest)
-    assert robot.contact_pairs == (("upper", "ball"),)
+    others = (("upper", "other"), ("lower", "other"), ("ball", "other"))
+    assert robot.contact_pairs == (("upper", "ball"), *others)
     assert ("lower", "ball") in robot.excluded_pairs
     touching = load(tmp_path, ARM + ball(z=3) + second, self_collision=True).touching_shapes()
     assert len(touching) == 5  # every two of four bodies but the neighbours
+
+
+def pairs(robot):
+    """The pairs of bodies that may touch, sorted."""
+    names = [body.name for body in robot.bodies]
+    found = robot.touching_shapes()
+    return sorted({(names[a], names[b]) for (a, _), (b, _) in found if a is not None})
+
+
+def test_free_bodies_and_robots_touch_each_other_as_in_mujoco(tmp_path):
+    mujoco = pytest.importorskip("mujoco")
+    world = f"""<geom type="plane" size="5 5 .1"/>{ARM}
+      <body name="box" pos="1 0 .1"><freejoint/><geom type="box" size=".2 .2 .1" mass="1"/></body>
+      <body name="ball" pos="1 0 .35"><freejoint/><geom size=".1" mass=".1"/></body>"""
+    robot = load(tmp_path, world)
+    assert pairs(robot) == [
+        ("box", "ball"), ("lower", "ball"), ("lower", "box"), ("upper", "ball"), ("upper", "box"),
+    ]  # fmt: skip
+    model = mujoco.MjModel.from_xml_string(f"<mujoco><worldbody>{world}</worldbody></mujoco>")
+    data = mujoco.MjData(model)
+    while data.time < 0.5:
+        mujoco.mj_step(model, data)
+    sim = robosim.Simulation(robot, timestep=2e-3)
+    sim.run(0.5)
+    ball = robot.q_names.index("ball/joint0.z")
+    assert sim.q[ball] == pytest.approx(data.qpos[-5], abs=5e-3)
+    assert sim.q[ball] == pytest.approx(0.3, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "touch"),
+    [
+        ("", "", True),
+        ('contype="0"', "", True),
+        ('conaffinity="0"', "", True),
+        ('contype="0"', 'contype="0"', False),
+        ('contype="2"', 'conaffinity="2"', True),
+        ('contype="2" conaffinity="2"', "", False),
+        ('contype="0" conaffinity="0"', "", False),
+    ],
+)
+def test_bits_say_which_free_bodies_touch(tmp_path, a, b, touch):
+    world = "".join(
+        f'<body name="{name}" pos="0 0 {z}"><freejoint/><geom size=".1" {bits}/></body>'
+        for name, z, bits in (("a", 1, a), ("b", 2, b))
+    )
+    assert pairs(load(tmp_path, world)) == [("a", "b")] * touch
+    apart = load(tmp_path, world, '<contact><exclude body1="a" body2="b"/></contact>')
+    assert pairs(apart) == []
+
+
+def test_pairs_of_one_robot_that_do_not_touch_are_told(tmp_path):
+    """A robot is what hangs on one body of the world, or what a loop ties to it."""
+    geom = '<geom size=".1" pos=".5 0 0"/>'
+    chain = f"""<body name="a"><joint axis="0 1 0"/>{geom}<body name="b" pos="1 0 0">
+      <joint axis="0 1 0"/>{geom}<body name="c" pos="1 0 0"><joint axis="0 1 0"/>{geom}
+      <body name="d" pos="1 0 0"><joint axis="0 1 0"/>{geom}</body></body></body></body>"""
+    (warning,) = load(tmp_path, chain).warnings
+    assert warning.startswith("3 pairs of bodies of one robot do not collide")  # ac, ad, bd
+    assert "self_collision=True" in warning
+    assert load(tmp_path, chain, self_collision=False).warnings == ()
+    assert pairs(load(tmp_path, chain)) == []
+    told = load(tmp_path, chain, '<contact><exclude body1="a" body2="d"/></contact>').warnings
+    assert told[0].startswith("2 pairs")
+    asked = load(tmp_path, chain, self_collision=True)
+    assert asked.warnings == ()
+    assert pairs(asked) == [("a", "c"), ("a", "d"), ("b", "d")]
+
+    hand = f"""<body name="palm"><geom size=".1"/><body name="f"><joint axis="0 1 0"/>{geom}</body>
+      <body name="g" pos="0 1 0"><joint axis="0 1 0"/>{geom}</body></body>"""
+    fingers = load(tmp_path, hand)
+    assert pairs(fingers) == []
+    assert fingers.warnings[0].startswith("1 pairs")
+
+    two = f"""<body name="f"><joint axis="0 1 0"/>{geom}</body>
+      <body name="g" pos="1 0 0"><joint axis="0 1 0"/>{geom}</body>"""
+    assert pairs(load(tmp_path, two)) == [("f", "g")]
+    tie = '<equality><connect body1="f" body2="g" anchor="1 0 0"/></equality>'
+    assert pairs(load(tmp_path, two, tie)) == []
+
+
+def test_shapes_that_touch_although_their_bits_say_no_are_told(tmp_path):
+    world = """<body name="a" pos="0 0 1"><freejoint/><geom size=".1"/>
+      <geom size=".2" contype="0" conaffinity="0"/><geom size=".1" pos="1 0 0" contype="0"
+      conaffinity="2"/></body><body name="b" pos="0 0 3"><freejoint/><geom size=".1"/></body>"""
+    robot = load(tmp_path, world)
+    assert pairs(robot) == [("a", "b")]
+    assert any("all collision geometry of these bodies" in text for text in robot.warnings)
 
 
 def test_the_base_is_raised_out_of_the_ground_and_no_more(tmp_path):
@@ -318,6 +407,7 @@ def test_bodies_in_between_are_heavier_where_shapes_touch_each_other(tmp_path):
         ("", "", {}), ("", gear, {}), (floor, "", {}), (floor, "", {"ground": False}),
         ("", pair, {}), (wall, "", {}), ("", "", {"self_collision": True}),
     ):  # fmt: skip
+        rest = rest or '<contact><exclude body1="a" body2="b"/></contact>'
         robot = load(tmp_path, world + more, rest, **options)
         shares.append(robot.bodies[0].mass / robot.body("a").mass)
         assert robot.bodies[0].carrier
