@@ -18,6 +18,7 @@ from robosim.loaders.tree import Group, origin
 _WITHOUT_AXIS = ("floating", "spherical", "fixed_orientation")
 # A limit, effort or velocity of this size means no limit, because the format requires a number.
 UNLIMITED = 1e9
+NO_LIMIT = -1.0  # the same in SDF, for effort and velocity
 ROOT_NAMES = {True: ("floating_base", "root_joint"), False: ("fixed_base", "root_joint")}
 
 
@@ -103,6 +104,9 @@ def _limits(joint: Any, element: str, warnings: list[str]) -> dict[str, Any]:
         if value is None:
             if bounded:
                 warnings.append(f"{element}: <limit> without '{name}' is taken as unlimited")
+            continue
+        if value == NO_LIMIT:
+            warnings.append(f"{element}: <limit> with '{name}' of -1 is taken as unlimited")
             continue
         if value < 0:
             raise LoadError(

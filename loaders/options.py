@@ -18,7 +18,8 @@ ASK_FOR_PAIRS = "load(..., self_collision="
 class LoadOptions:
     """The arguments of `robosim.load` that readers of files need; `robosim.load` documents these.
 
-    In addition, `stance_of` returns the known stance of a robot that has been read.
+    In addition, `stance_of` returns the known stance of a robot that has been read, and `touches`
+    says whether the collision geometry is used at once.
     """
 
     stance_of: Callable[[Mechanism], Stance | None]
@@ -29,4 +30,5 @@ class LoadOptions:
     self_collision: bool | str | None = None
     srdf: str | os.PathLike[str] | None = None
     loops: str | os.PathLike[str] | None = None
+    touches: bool = True
     xacro_args: Mapping[str, str] = field(default_factory=dict)

@@ -7,6 +7,7 @@ several files may be read together.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 
@@ -122,9 +123,14 @@ def text(element: etree._Element, attribute: str, where: str) -> str:
     return str(value)
 
 
+def is_finite_number(word: str) -> bool:
+    """Whether a word is a number that a double can have, of any size."""
+    return bool(_NUMBER.fullmatch(word)) and math.isfinite(float(word))
+
+
 def is_number(word: str) -> bool:
     """Whether a word is a finite number of an allowed size."""
-    return bool(_NUMBER.fullmatch(word)) and abs(float(word)) <= LARGEST
+    return is_finite_number(word) and abs(float(word)) <= LARGEST
 
 
 def numbers(

@@ -118,6 +118,7 @@ def load(
         srdf=srdf,
         loops=loops,
         xacro_args=dict(xacro_args or {}),
+        touches=bool(obstacles or self_collision or (ground and contacts != "none")),
     )
     if text is None:
         mechanism = _load(name, options)
