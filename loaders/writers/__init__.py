@@ -16,6 +16,7 @@ from robosim.loaders.options import ASK_FOR_PAIRS
 from robosim.loaders.srdf import SUFFIX, beside
 from robosim.loaders.writers.mesh_files import MeshFiles
 from robosim.loaders.writers.mjcf import mjcf
+from robosim.loaders.writers.mjcf.cuts import with_cuts
 from robosim.loaders.writers.ordering import in_file_order
 from robosim.loaders.writers.parts import Lost
 from robosim.loaders.writers.srdf import srdf
@@ -48,6 +49,8 @@ def save(mechanism: Mechanism, path: str | os.PathLike[str]) -> tuple[str, ...]:
         known = ", ".join(SUFFIXES)
         raise SaveError(f"{file}: unknown kind of model file '{file.suffix}' (known: {known})")
     _refuse_charts(mechanism)
+    if suffix == ".xml":
+        mechanism = with_cuts(mechanism)
     mechanism = carriers.taken_apart(in_file_order(mechanism))
     lost = Lost()
     meshes = MeshFiles(file)
