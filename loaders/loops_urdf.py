@@ -16,9 +16,8 @@ from lxml import etree
 from robosim.description.names import free_name
 from robosim.description.springs import PointSpring
 from robosim.errors import ModelError
-from robosim.loaders.joints import UNLIMITED
 from robosim.loaders.loops import TYPES, Array, End, Loop, Place, no_link, turned
-from robosim.loaders.schema import numbers, refusal, tag_name, text
+from robosim.loaders.schema import UNLIMITED, numbers, refusal, tag_name, text
 
 _BALL, _SPRING = "drake:ball_constraint", "drake:linear_spring_damper"
 

@@ -93,6 +93,8 @@ CHILDREN: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 MOST = {"link": 5000, "joint": 5000, "link/collision": 1000}
 # Larger numbers are refused, so that products of three of them are finite.
 LARGEST = 1e100
+# A limit, effort or velocity of this size means no limit, because URDF requires a number.
+UNLIMITED = 1e9
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 _NOT_FINITE = re.compile(r"[-+]?(nan|inf|infinity)", re.IGNORECASE)
 

@@ -119,10 +119,9 @@ def read_activation(node: Node, compiler: Compiler, notes: Notes, name: str) -> 
     # MuJoCo ignores whether the range of an integrated velocity is enabled.
     always = node.tag == "intvelocity" and node.has("actrange")
     if always or node.limited("actlimited", "actrange", compiler.autolimits):
-        low, high = node.numbers("actrange", count=2)
-        if low >= high:
+        ends = node.ends("actrange")
+        if ends[0] >= ends[1]:
             raise node.error("'actrange' must be from a lower to a higher number")
-        ends = float(low), float(high)
     a, b, c = (float(value) for value in constants)
     return Activation(kind, (a, b, c), ends, node.flag("actearly", False))
 

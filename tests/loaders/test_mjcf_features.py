@@ -203,6 +203,26 @@ def test_shapes_that_touch_although_their_bits_say_no_are_told(tmp_path):
     assert any("all collision geometry of these bodies" in text for text in robot.warnings)
 
 
+@pytest.mark.parametrize("most", ["1.79769e308", "1e200"])
+@pytest.mark.parametrize("kind", ["hinge", "slide"])
+def test_ranges_as_large_as_a_double_are_none(tmp_path, kind, most):
+    mujoco = pytest.importorskip("mujoco")
+    ends = f'range="-{most} {most}"'
+    world = f'<body><joint name="j" type="{kind}" {ends}/><geom size=".1"/></body>'
+    rest = f"""<actuator><motor joint="j" ctrl{ends} force{ends}/></actuator>
+      <tendon><fixed {ends}><joint joint="j" coef="1"/></fixed></tendon>
+      <compiler angle="radian"/>"""
+    mujoco.MjModel.from_xml_string(f"<mujoco><worldbody>{world}</worldbody>{rest}</mujoco>")
+    robot = load(tmp_path, world, rest)
+    (joint,) = robot.joints
+    assert (float(joint.lower[0]), float(joint.upper[0])) == (-np.inf, np.inf)
+    sim = robosim.Simulation(robot, timestep=1e-3)
+    sim.run(0.1)
+    assert np.all(np.isfinite(sim.q))
+    with pytest.raises(LoadError, match="'pos' must hold finite numbers"):
+        load(tmp_path, f'<body pos="0 0 {most}"><joint/><geom size=".1"/></body>')
+
+
 def test_the_base_is_raised_out_of_the_ground_and_no_more(tmp_path):
     floor = '<geom type="plane" size="1 1 1"/>'
     assert load(tmp_path, floor + ball(z=0.02)).home[2] == pytest.approx(0.1)
@@ -518,15 +538,21 @@ ACTUATOR_DEFAULTS = [
 ]
 
 
-@pytest.mark.parametrize(
-    "kind", ["general", "motor", "position", "velocity", "intvelocity", "cylinder"]
-)
+SERVOS = [
+    (kind, own)
+    for kind in ("position", "intvelocity")
+    for own in ('kp="50"', 'kv="3"', 'dampratio=".5"')
+]
+
+
 @pytest.mark.parametrize("default", ACTUATOR_DEFAULTS)
-@pytest.mark.parametrize("own", ["", 'kp="50"', 'kv="3"', 'dampratio=".5"'])
+@pytest.mark.parametrize(
+    ("kind", "own"),
+    [(kind, "") for kind in ("general", "motor", "velocity", "cylinder", "position", "intvelocity")]
+    + SERVOS,
+)
 def test_actuators_inherit_from_other_kinds_as_in_mujoco(tmp_path, default, kind, own):
     mujoco = pytest.importorskip("mujoco")
-    if own and kind not in ("position", "intvelocity"):
-        pytest.skip("has none of these")
     chosen = 'class="inner"' if "inner" in default else ""
     integrates = kind == "intvelocity" or (kind == "general" and "intvelocity" in default)
     more = 'actrange="-1 1"' if integrates else ""

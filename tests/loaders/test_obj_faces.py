@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import struct
 
 import numpy as np
 import pytest
@@ -138,3 +139,14 @@ def test_points_alone_are_their_convex_hull(tmp_path, more):
 def test_what_has_no_hull_is_refused(tmp_path, text):
     with pytest.raises(robosim.LoadError, match="mesh"):
         robosim.load(written(tmp_path, text))
+
+
+def test_a_file_of_mujocos_format_without_faces_is_its_convex_hull(tmp_path):
+    points = [line.split()[1:] for line in BENT.splitlines() if line[0] == "v"]
+    data = struct.pack("<4i", len(points), 0, 0, 0) + np.array(points, dtype="<f4").tobytes()
+    text = MODEL.format("exact").replace(".obj", ".msh")
+    model = mujoco.MjModel.from_xml_string(text, {"m.msh": data})
+    (tmp_path / "m.msh").write_bytes(data)
+    (tmp_path / "m.xml").write_text(text)
+    ours, theirs = masses(model, robosim.load(tmp_path / "m.xml"))
+    np.testing.assert_allclose(ours, theirs, rtol=1e-6)
