@@ -135,12 +135,13 @@ def find_links(bodies: Sequence[TreeBody], own: Sequence[Inertial]) -> Links:
             why = f"what moves in it may be the {listed}, which cannot be simulated here"
         raise bodies[0].node.error(f"nothing in it can move: no body has a joint; {why}")
     for link in links[1:]:
-        link.inertial = inertials.merge([_moved(own[i], place) for i, place in link.members])
+        link.inertial = inertials.merge([moved(own[i], place) for i, place in link.members])
         _check_mass(link)
     return Links(bodies, links, of_body)
 
 
-def _moved(inertial: Inertial, place: Pose) -> Inertial:
+def moved(inertial: Inertial, place: Pose) -> Inertial:
+    """The inertial of a body at a pose, in the frame that the pose is given in."""
     inertia = place.R @ inertial.inertia @ place.R.T
     return Inertial(inertial.mass, place.p + place.R @ inertial.center, inertia)
 
