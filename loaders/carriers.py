@@ -76,7 +76,7 @@ def with_masses(mechanism: Mechanism, tied: bool, warnings: list[str]) -> Mechan
     mechanism = replace(mechanism, bodies=tuple(bodies))
     ends = idle_ends(mechanism)
     between = [name for name in carried if name not in ends]
-    if between:
+    if between and masses:
         warnings.append(
             f"links without mass between joints have {100 * share:g} % of the mass and inertia of "
             f"what they carry in simulations: {', '.join(sorted(between))}"

@@ -43,7 +43,15 @@ def named(name: str) -> str | None:
 
 
 def proposed(name: str) -> str:
-    """A proposal for an unknown robot: one of robot_descriptions with this or a similar name."""
+    """A proposal for an unknown robot: one of robot_descriptions with this or a similar name.
+
+    Without that package, only its ending of names is known.
+    """
+    if importlib.util.find_spec(PACKAGE) is None and name.endswith(ENDING):
+        return (
+            f"{PACKAGE} has names like this, and is not installed: {install('descriptions')}, then "
+            f"'{PACKAGE}:{name}' may download it"
+        )
     if full := named(name):
         return f"'{PACKAGE}:{full}' loads it from {PACKAGE} and may download it"
     short = {full.removesuffix(ENDING): full for full in names()}

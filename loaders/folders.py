@@ -49,10 +49,16 @@ def ancestors(file: Path) -> list[Path]:
 
     The home folder, that of temporary files, and folders above these do not belong to a package.
     """
+    shared = _shared()
+    return [folder for folder in file.parents[1 : LEVELS + 1] if folder not in shared]
+
+
+def _shared() -> set[Path]:
+    """The home folder, that of temporary files, and folders above these."""
     shared: set[Path] = set()
     for folder in (Path.home(), Path(tempfile.gettempdir())):
         shared |= {folder, folder.resolve(), *folder.parents, *folder.resolve().parents}
-    return [folder for folder in file.parents[1 : LEVELS + 1] if folder not in shared]
+    return shared
 
 
 def own_folder(file: Path) -> Path:
@@ -112,9 +118,15 @@ class Folders:
     def check(self, path: Path, address: str, element: str | None = None) -> None:
         """Raise a LoadError if the file of an element's `address` may not be read."""
         if not self.contains(path):
+            real = path.resolve()
             raise LoadError(
                 f"'{address}' leads out of the model's own folder, {self.own[0]}, to "
-                f"{path.resolve()}; package_dirs=['{path.resolve().parent}'] allows that",
+                f"{real}; package_dirs=['{self._around(real)}'] allows that",
                 file=self.file,
                 element=element,
             )
+
+    def _around(self, path: Path) -> Path:
+        """The lowest folder with the model and a file, unless that holds more than models."""
+        common = next(one for one in path.parents if self.own[-1].is_relative_to(one))
+        return path.parent if common in _shared() else common

@@ -1,11 +1,13 @@
-"""Simplified hulls of meshes, cached on disk."""
+"""Convex hulls of meshes: simplified ones, cached on disk, and the faces of exact ones."""
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robosim.description import hulls
 from robosim.description.hulls import HULL_POINTS, Hull
+from robosim.description.qhull import hull_of
 from robosim.loaders import disk_cache
 from robosim.validation import Array
 
@@ -30,3 +32,16 @@ def _decoded(found: disk_cache.Arrays) -> Hull:
     if not (np.all(np.isfinite(points)) and loss >= 0 and n >= len(points) > 0):
         raise ValueError("not a hull")
     return Hull(points, loss, int(n))
+
+
+def hull_faces(vertices: Array) -> NDArray[np.int64]:
+    """Faces (m, 3) of the convex hull, counterclockwise from outside."""
+    try:
+        hull = hull_of(vertices)
+    except ValueError as error:
+        raise ValueError("it has no convex hull") from error
+    faces = np.array(hull.simplices, dtype=np.int64)
+    a, b, c = (vertices[faces[:, k]] for k in range(3))
+    inward = np.einsum("ij,ij->i", np.cross(b - a, c - a), hull.equations[:, :3]) < 0
+    faces[inward] = faces[inward][:, ::-1]
+    return faces

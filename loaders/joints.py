@@ -11,13 +11,12 @@ from robosim.description.inertial import Inertial
 from robosim.description.joint import Joint, SafetyLimits
 from robosim.description.names import free_name
 from robosim.errors import LoadError
-from robosim.loaders.schema import JOINT_KINDS
+from robosim.loaders.schema import JOINT_KINDS, UNLIMITED
 from robosim.loaders.tree import Group, origin
 
 # Kinds without an axis.
 _WITHOUT_AXIS = ("floating", "spherical", "fixed_orientation")
-# A limit, effort or velocity of this size means no limit, because the format requires a number.
-UNLIMITED = 1e9
+NO_LIMIT = -1.0  # of an effort or velocity, as in SDF
 ROOT_NAMES = {True: ("floating_base", "root_joint"), False: ("fixed_base", "root_joint")}
 
 
@@ -103,6 +102,9 @@ def _limits(joint: Any, element: str, warnings: list[str]) -> dict[str, Any]:
         if value is None:
             if bounded:
                 warnings.append(f"{element}: <limit> without '{name}' is taken as unlimited")
+            continue
+        if value == NO_LIMIT:
+            warnings.append(f"{element}: <limit> with '{name}' of -1 is taken as unlimited")
             continue
         if value < 0:
             raise LoadError(

@@ -6,6 +6,7 @@ are invalid. A missing name of the robot, and missing masses and inertias, are a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from lxml import etree
@@ -40,11 +41,20 @@ def leave_out(root: etree._Element, name: str, warnings: list[str]) -> None:
         _mend_material(element, owner, found)
     for link in root.iterchildren("link"):
         owner = f"link '{link.get('name')}'"
+        for inertial in list(link.iterchildren("inertial"))[1:]:
+            link.remove(inertial)
+            _tell(found, "of several <inertial> in one <link> the first counts", owner)
         for inertial in link.iterchildren("inertial"):
             _complete(inertial, owner, found)
+        for collision in list(link.iterchildren("collision")):
+            if not any(len(geometry) for geometry in collision.iterchildren("geometry")):
+                link.remove(collision)
+                _tell(found, "left out, as it has no shape: <collision>", owner)
         for visual in list(link.iterchildren("visual")):
             _keep_first(visual, owner, found)
             _try(visual, owner, found)
+    for limit in root.iterfind(".//limit"):
+        _bound(limit)
     for joint in root.iterchildren("joint"):
         owner = f"joint '{joint.get('name')}'"
         kind = schema.JOINT_KINDS.get(joint.get("type", ""), "")
@@ -73,6 +83,15 @@ def _try(element: etree._Element, owner: str, found: dict[str, dict[str, None]])
         element.getparent().remove(element)
         line = "" if error.line is None else f" (line {error.line})"
         _tell(found, f"left out, as it is wrong: {error.element}: {error.reason}{line}", owner)
+
+
+def _bound(limit: etree._Element) -> None:
+    """Reduce numbers that stand for no limit, such as the largest of a double, to allowed ones."""
+    for name in schema.NUMBERS["limit"]:
+        if schema.is_finite_number(limit.get(name, "")):
+            value = float(limit.get(name))
+            if abs(value) > schema.LARGEST:
+                limit.set(name, repr(math.copysign(schema.LARGEST, value)))
 
 
 def _complete(inertial: etree._Element, owner: str, found: dict[str, dict[str, None]]) -> None:

@@ -17,7 +17,7 @@ from robosim.description.names import free_name
 from robosim.description.springs import PointSpring
 from robosim.errors import ModelError
 from robosim.loaders.loops import TYPES, Array, End, Loop, Place, no_link, turned
-from robosim.loaders.schema import numbers, refusal, tag_name, text
+from robosim.loaders.schema import UNLIMITED, numbers, refusal, tag_name, text
 
 _BALL, _SPRING = "drake:ball_constraint", "drake:linear_spring_damper"
 
@@ -115,7 +115,9 @@ def _options(element: etree._Element, where: str) -> dict[str, Any]:
             continue
         for name in names:
             if inner.get(name) is not None:
-                options[name] = numbers(inner, name, f"{where}: <{tag}>")[0]
+                value = numbers(inner, name, f"{where}: <{tag}>")[0]
+                endless = tag == "limit" and abs(value) >= UNLIMITED
+                options[name] = float(np.copysign(np.inf, value)) if endless else value
     return options
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,6 +23,8 @@ from numpy.typing import NDArray
 from robosim import safe_xml
 from robosim.errors import LoadError
 from robosim.loaders import disk_cache
+from robosim.loaders.hulls import hull_faces
+from robosim.loaders.obj_faces import triangulated
 
 Array = NDArray[np.float64]
 Colour = tuple[float, float, float, float]
@@ -35,6 +38,7 @@ MOST_INSTANCES = 10_000
 _WORTH_KEEPING = 32 << 10  # bytes; parsing smaller files is faster than the cache
 
 _IMAGE_STARTS = (b"\x89PNG", b"\xff\xd8\xff")
+_LINE = re.compile(rb"^[ \t]*l[ \t]", re.MULTILINE)  # of an OBJ file
 _WHITE: Colour = (1.0, 1.0, 1.0, 1.0)
 
 
@@ -205,6 +209,9 @@ def _scene_parts(
         return (part,) if len(part.faces) else ()
     import trimesh  # imported here, because it imports a dozen other libraries
 
+    if suffix == ".obj":
+        data = triangulated(data)
+
     # OBJ defines which corners are one vertex; nearby ones are not merged. Files with materials are
     # different: trimesh reads some of these only if it may merge vertices.
     plain = suffix == ".obj" and b"\nvt " not in data and b"usemtl" not in data
@@ -217,12 +224,22 @@ def _scene_parts(
         for matrix, name in (scene.graph[node] for node in scene.graph.nodes_geometry)
         if len(getattr(scene.geometry[name], "faces", ()))  # without lines and points
     ]
+    if not shown and suffix == ".obj" and not _LINE.search(data):
+        return _hull_of_points(scene)
     n_faces = sum(len(mesh.faces) for _, mesh in shown)
     if n_faces > MOST_FACES:
         raise LoadError(
             f"the mesh has {n_faces} triangles; more than {MOST_FACES} are not read", file=path
         )
     return tuple(_part(matrix, mesh, scale, neighbours.images) for matrix, mesh in shown)
+
+
+def _hull_of_points(scene: Any) -> tuple[MeshPart, ...]:
+    """The convex hull of an OBJ file of points alone, as MuJoCo reads such files."""
+    for cloud in scene.geometry.values():
+        vertices = np.asarray(cloud.vertices, dtype=np.float64)
+        return (MeshPart(vertices, hull_faces(vertices), None, None, None),)
+    return ()
 
 
 def _binary_stl(data: bytes) -> MeshPart | None:

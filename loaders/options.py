@@ -10,12 +10,16 @@ from robosim.description.contact_points import DEFAULT_FRICTION
 from robosim.description.mechanism import Mechanism
 from robosim.description.stance import Stance
 
+# In warnings of pairs of bodies that collide by the file, and do not without this option.
+ASK_FOR_PAIRS = "load(..., self_collision="
+
 
 @dataclass(frozen=True)
 class LoadOptions:
     """The arguments of `robosim.load` that readers of files need; `robosim.load` documents these.
 
-    In addition, `stance_of` returns the known stance of a robot that has been read.
+    In addition, `stance_of` returns the known stance of a robot that has been read, and `touches`
+    says whether the collision geometry is used at once.
     """
 
     stance_of: Callable[[Mechanism], Stance | None]
@@ -23,7 +27,8 @@ class LoadOptions:
     ground: bool = True
     package_dirs: tuple[str | os.PathLike[str], ...] = ()
     friction: float = DEFAULT_FRICTION
-    self_collision: bool | str = False
+    self_collision: bool | str | None = None
     srdf: str | os.PathLike[str] | None = None
     loops: str | os.PathLike[str] | None = None
+    touches: bool = True
     xacro_args: Mapping[str, str] = field(default_factory=dict)

@@ -208,7 +208,7 @@ class FileFinder:
             f"'{package}' as package_dirs (--package-dir), or put it in ROS_PACKAGE_PATH",
             file=self.file,
             element=element,
-            alternatives=tuple(str(root) for root in roots),
+            alternatives=tuple(dict.fromkeys(os.path.normpath(root) for root in roots)),
         )
 
     def _in_package(self, address: str, package: str, inside: str, element: str) -> Path:

@@ -7,6 +7,7 @@ several files may be read together.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 
@@ -92,6 +93,8 @@ CHILDREN: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 MOST = {"link": 5000, "joint": 5000, "link/collision": 1000}
 # Larger numbers are refused, so that products of three of them are finite.
 LARGEST = 1e100
+# A limit, effort or velocity of this size means no limit, because URDF requires a number.
+UNLIMITED = 1e9
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 _NOT_FINITE = re.compile(r"[-+]?(nan|inf|infinity)", re.IGNORECASE)
 
@@ -122,9 +125,14 @@ def text(element: etree._Element, attribute: str, where: str) -> str:
     return str(value)
 
 
+def is_finite_number(word: str) -> bool:
+    """Whether a word is a number that a double can have, of any size."""
+    return bool(_NUMBER.fullmatch(word)) and math.isfinite(float(word))
+
+
 def is_number(word: str) -> bool:
     """Whether a word is a finite number of an allowed size."""
-    return bool(_NUMBER.fullmatch(word)) and abs(float(word)) <= LARGEST
+    return is_finite_number(word) and abs(float(word)) <= LARGEST
 
 
 def numbers(

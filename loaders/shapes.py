@@ -28,21 +28,27 @@ class Shapes:
     robot : yourdfpy robot
     finder : FileFinder
     meshes : MeshCache
+    touches : bool
+        Whether anything touches the collision geometry, so that its meshes must exist.
 
     Attributes
     ----------
     undrawn : list of str
         Addresses of missing meshes that are only drawn.
+    untouched : list of str
+        Addresses of missing meshes that nothing touches.
     unread : list of str
         Errors in existing meshes that are only drawn.
     flat : list of str
         Links with collision shapes that have no volume.
     """
 
-    def __init__(self, robot: Any, finder: FileFinder, meshes: MeshCache) -> None:
+    def __init__(self, robot: Any, finder: FileFinder, meshes: MeshCache, touches: bool) -> None:
         self._finder = finder
+        self._touches = touches
         self._meshes = meshes
         self.undrawn: list[str] = []
+        self.untouched: list[str] = []
         self.unread: list[str] = []
         self.flat: list[str] = []
         # A material may be defined once, anywhere, and referred to by name.
@@ -103,9 +109,9 @@ class Shapes:
         try:
             file = self._finder.find(shape.mesh.filename, element)
         except MissingFileError:
-            if outline:
+            if outline and self._touches:
                 raise
-            self.undrawn.append(shape.mesh.filename)
+            (self.untouched if outline else self.undrawn).append(shape.mesh.filename)
             return []
         scale = np.ones(3) if shape.mesh.scale is None else np.ones(3) * shape.mesh.scale
         try:

@@ -34,7 +34,7 @@ def load(
     friction: float = DEFAULT_FRICTION,
     contacts: str | Iterable[str] = "all",
     obstacles: AnyShape | Iterable[AnyShape] = (),
-    self_collision: bool | str = False,
+    self_collision: bool | str | None = None,
     srdf: str | os.PathLike[str] | None = None,
     loops: str | os.PathLike[str] | None = None,
     xacro_args: Mapping[str, str] | None = None,
@@ -67,9 +67,10 @@ def load(
         lowest ends of limbs; "none" equals ``ground=False``. The home pose does not depend on it.
     obstacles
         Obstacles for its collision geometry; see `Mechanism.with_contacts`.
-    self_collision : bool or "file"
-        Whether bodies collide with each other; "file": only links with ``<selfCollide>`` in a
-        URDF; for MJCF the same as True.
+    self_collision : bool, "file" or None
+        Whether bodies of one robot collide with each other; "file": only links with
+        ``<selfCollide>`` in a URDF; for MJCF the same as True. None: False, and a warning counts
+        the pairs that the file wants to collide. Different robots of an MJCF collide as it says.
     srdf : path or None
         An SRDF file for a URDF; None: the one beside the URDF, if it exists.
     loops : path or None
@@ -96,9 +97,10 @@ def load(
             f"a robot is a name, a path, the text of a model, a yourdfpy.URDF or a mujoco.MjSpec, "
             f"not {source!r}"
         ) from None
-    if self_collision not in (True, False, "file"):
+    if self_collision not in (True, False, "file", None):
         raise LoadError(
-            f"self_collision cannot be {self_collision!r}", alternatives=("True", "False", "file")
+            f"self_collision cannot be {self_collision!r}",
+            alternatives=("True", "False", "file", "None"),
         )
     obstacles = as_obstacles(obstacles)
     if package_dirs is None:
@@ -116,6 +118,7 @@ def load(
         srdf=srdf,
         loops=loops,
         xacro_args=dict(xacro_args or {}),
+        touches=bool(obstacles or self_collision or (ground and contacts != "none")),
     )
     if text is None:
         mechanism = _load(name, options)

@@ -45,7 +45,7 @@ from robosim.loaders.contacts import contacts_of
 from robosim.loaders.joints import root_joint, urdf_joint
 from robosim.loaders.loops import Loop, Place, loop_joint
 from robosim.loaders.meshes import MeshCache
-from robosim.loaders.options import LoadOptions
+from robosim.loaders.options import ASK_FOR_PAIRS, LoadOptions
 from robosim.loaders.packages import FileFinder
 from robosim.loaders.shapes import THICKNESS, Shapes
 from robosim.loaders.tree import Group, find_groups
@@ -124,12 +124,12 @@ def _build(
         finder.mesh_folders += [
             path.parent / folder for folder in (compiler.get("meshdir"),) if folder
         ]
-    shapes = Shapes(robot, finder, MeshCache())
+    shapes = Shapes(robot, finder, MeshCache(), options.touches)
     loops = _read_loops(root, path, options.loops)
-    floats = _floats(groups[0], merged[0], options.floating_base, warnings)
+    floats = _floats(groups, merged[0], options.floating_base, warnings)
     to_world = floats is None
 
-    if floats is False:
+    if floats is False and merged[0].mass > 0:
         merged[0] = inertials.of_what_stays(groups[0].name, merged[0], warnings)
 
     bodies: list[Body] = []
@@ -195,6 +195,9 @@ def _build(
     if shapes.undrawn:
         listed = ", ".join(dict.fromkeys(shapes.undrawn))
         warnings.append(f"meshes that do not exist are not drawn: {listed}")
+    if shapes.untouched:
+        listed = ", ".join(dict.fromkeys(shapes.untouched))
+        warnings.append(f"collision meshes that do not exist are left out: {listed}")
     if shapes.unread:
         listed = "; ".join(dict.fromkeys(shapes.unread))
         warnings.append(f"meshes that cannot be read are not drawn: {listed}")
@@ -207,15 +210,19 @@ def _build(
 
 
 def _floats(
-    root: Group, inertial: Inertial, floating_base: bool | None, warnings: list[str]
+    groups: list[Group], inertial: Inertial, floating_base: bool | None, warnings: list[str]
 ) -> bool | None:
     """Whether the root body floats; None if it has no mass and is part of the world."""
+    root = groups[0]
     element = f"link '{root.name}'"
     if inertial.mass == 0:
         if floating_base:
             raise LoadError(
                 "the root has no mass, so it cannot float; give it an <inertial>", element=element
             )
+        if len(groups) == 1:
+            warnings.append(f"{element} has no mass and no joint: nothing in the robot can move")
+            return False
         if root.name != "world" and floating_base is None:
             warnings.append(
                 f"{element} is the root and has no mass: it is taken as fixed to the world "
@@ -356,7 +363,10 @@ def _with_friction(
 
 
 def _with_self_collision(
-    mechanism: Mechanism, extensions: gazebo.Extensions, asked: bool | str, warnings: list[str]
+    mechanism: Mechanism,
+    extensions: gazebo.Extensions,
+    asked: bool | str | None,
+    warnings: list[str],
 ) -> Mechanism:
     """With `asked` "file", exclude all pairs of bodies except those that the file requests."""
     solid = [body for body in mechanism.bodies if body.collisions]
@@ -368,10 +378,11 @@ def _with_self_collision(
         others = (pair for pair in combinations((body.name for body in solid), 2)
                   if frozenset(pair) not in wanted | apart)  # fmt: skip
         return replace(mechanism, excluded_pairs=(*mechanism.excluded_pairs, *others))
-    if wanted and not asked:
+    if wanted and asked is None:
         warnings.append(
             f"the file wants {len(wanted)} pairs of bodies to collide with each other; "
-            "load(..., self_collision='file') has them do so, True all pairs"
+            f"{ASK_FOR_PAIRS}'file') has them do so, True all pairs, False none without "
+            "this warning"
         )
     return mechanism
 

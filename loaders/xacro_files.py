@@ -27,6 +27,7 @@ from robosim.version import install
 LONGEST = 30
 
 
+_MISSING = re.compile(r"Undefined substitution argument (\S+)")
 _EXPRESSION = re.compile(r"\$\{|\$\((?!find\s)")
 
 
@@ -97,7 +98,16 @@ def expand(path: Path, options: LoadOptions) -> Expanded:
             f"xacro ended without an answer, as with too much memory: {last}", file=path
         ) from None
     if "error" in answer:
-        raise LoadError(f"xacro: {answer['error']}", file=answer["file"] or path)
+        raise LoadError(f"xacro: {_told(answer['error'])}", file=answer["file"] or path)
     messages = process.stderr.decode(errors="replace").strip().splitlines()
     told = (*answer["guesses"], *(f"xacro: {text}" for text in messages if text.strip()))
     return Expanded(answer["urdf"].encode(), tuple(answer["packages"]), tuple(dict.fromkeys(told)))
+
+
+def _told(error: str) -> str:
+    """A message of xacro, with the option that gives a missing argument."""
+    missing = _MISSING.search(error)
+    if missing is None:
+        return error
+    name = missing[1]
+    return f"{error}; xacro_args={{'{name}': '...'}} gives it (--xacro-arg {name}:=...)"

@@ -66,7 +66,7 @@ class ModelError(RobosimError, ValueError):
         self.element = element
         self.file = Path(file) if file is not None else None
         self.line = line
-        self.alternatives = tuple(alternatives)
+        self.alternatives = tuple(dict.fromkeys(alternatives))
         super().__init__(str(self))
 
     def __str__(self) -> str:

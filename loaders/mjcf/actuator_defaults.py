@@ -3,7 +3,8 @@
 All kinds are forms of <general>, and a default class has one actuator, of the kind that was given
 last. An element of the same kind inherits its attributes. <general> inherits the gain, bias and
 dynamics for which these stand. From <general>, other kinds inherit the gain, and the bias that they
-have themselves. Between two other kinds nothing of this is inherited, except from outer classes.
+have themselves; <muscle> inherits gain and dynamics if <general> has the gain of a muscle. Between
+two other kinds nothing of this is inherited, except from outer classes.
 """
 
 from __future__ import annotations
@@ -14,6 +15,11 @@ import numpy as np
 
 KIND = "#kind"  # kind of the actuator in a class, stored with its attributes
 _GENERAL = ("gaintype", "gainprm", "biastype", "biasprm", "dyntype", "dynprm")
+# Attributes of a muscle's gain -> default, in the order of gainprm, where the range is before them.
+MUSCLE_CURVES = {"force": -1.0, "scale": 200.0, "lmin": 0.5, "lmax": 1.6, "vmax": 1.5,
+                 "fpmax": 1.3, "fvmax": 1.2}  # fmt: skip
+MUSCLE_RANGE = "0.75 1.05"
+MUSCLE_TIMES = "0.01 0.04"
 # Attributes of gain, bias and dynamics for each known kind.
 _OWN = {
     "general": _GENERAL,
@@ -23,6 +29,8 @@ _OWN = {
     "velocity": ("kv",),
     "damper": ("kv",),
     "cylinder": ("area", "diameter", "bias", "timeconst"),
+    "muscle": ("range", *MUSCLE_CURVES, "timeconst", "tausmooth"),
+    "adhesion": ("gain",),
 }
 
 
@@ -76,12 +84,23 @@ def _as_general(kind: str, given: Mapping[str, str]) -> dict[str, str]:
             area = np.pi / 4 * number("diameter", 0.0) ** 2
         out = {"gainprm": _text(area), "biastype": "affine", "biasprm": given.get("bias", "0 0 0")}
         return out | {"dyntype": "filter", "dynprm": given.get("timeconst", "1")}
+    if kind == "adhesion":
+        return {"gainprm": _text(number("gain", 1.0))}
+    if kind == "muscle":
+        curves = _text(*(number(*curve) for curve in MUSCLE_CURVES.items()))
+        gain = f"{given.get('range', MUSCLE_RANGE)} {curves}"
+        times = f"{given.get('timeconst', MUSCLE_TIMES)} {given.get('tausmooth', '0')}"
+        types = dict.fromkeys(("gaintype", "biastype", "dyntype"), "muscle")
+        return types | {"gainprm": gain, "biasprm": gain, "dynprm": times}
     return {}
 
 
 def _of_general(kind: str, given: Mapping[str, str]) -> dict[str, str]:
     """Gain, bias and dynamics of a <general>, as attributes of another kind."""
-    if given.get("gaintype", "fixed") != "fixed":
+    type_of_gain = given.get("gaintype", "fixed")
+    if kind == "muscle" == type_of_gain:
+        return _of_general_muscle(given)
+    if type_of_gain != "fixed":
         return {}
     gain = given.get("gainprm", "1").split()[0]
     bias = [*given.get("biasprm", "").split(), "0", "0", "0"][:3]
@@ -93,6 +112,16 @@ def _of_general(kind: str, given: Mapping[str, str]) -> dict[str, str]:
         time = {"timeconst": given["dynprm"].split()[0]} if "dynprm" in given else {}
         return {"area": gain, "bias": " ".join(bias)} | time
     return {}
+
+
+def _of_general_muscle(given: Mapping[str, str]) -> dict[str, str]:
+    """Gain and dynamics of a <general> that is a muscle, as attributes of <muscle>."""
+    gain, times = given.get("gainprm", "").split(), given.get("dynprm", "").split()
+    out = dict(zip(MUSCLE_CURVES, gain[2:], strict=False))
+    for name, values in (("range", gain[:2]), ("timeconst", times[:2]), ("tausmooth", times[2:3])):
+        if values:
+            out[name] = " ".join(values)
+    return out
 
 
 def _text(*values: float) -> str:

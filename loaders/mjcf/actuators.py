@@ -238,12 +238,12 @@ def _actuator(
         # The controls of a damper always act; with other signs it would not be a damper.
         always = node.tag == "damper" and what == "ctrl" and node.has("ctrlrange")
         if always or node.limited(f"{what}limited", f"{what}range", compiler.autolimits):
-            lower, upper = node.numbers(f"{what}range", count=2)
+            lower, upper = node.ends(f"{what}range")
             if lower >= upper:
                 raise node.error(f"'{what}range' must be from a lower to a higher number")
             if always and lower < 0:
                 raise node.error(f"'ctrlrange' of a damper must not be negative, not {lower:g}")
-        limits[what] = float(lower), float(upper)
+        limits[what] = lower, upper
     return Actuator(
         name,
         gears=gears,

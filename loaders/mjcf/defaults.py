@@ -38,6 +38,8 @@ _FAMILIES = {
 _PARTIAL = frozenset(
     ("size", "friction", "gear", "gainprm", "biasprm", "dynprm", "stiffness", "damping")
 )
+# Attributes that say the same in two ways: an element's own one replaces the other of its class.
+_EITHER = (ORIENTATIONS, ("kv", "dampratio"), ("area", "diameter"))
 
 
 class Defaults:
@@ -125,8 +127,9 @@ def _inherited(classes: Sequence[dict[str, str]], node: Node) -> dict[str, str]:
 
 def _merged(base: dict[str, str], own: dict[str, str]) -> dict[str, str]:
     """The attributes of an element, which have precedence over inherited ones."""
-    if any(attribute in own for attribute in ORIENTATIONS):
-        base = {key: value for key, value in base.items() if key not in ORIENTATIONS}
+    for either in _EITHER:
+        if any(attribute in own for attribute in either):
+            base = {key: value for key, value in base.items() if key not in either}
     merged = {**base, **own}
     for key in _PARTIAL & own.keys() & base.keys():
         words, inherited = own[key].split(), base[key].split()

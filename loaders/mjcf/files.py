@@ -1,7 +1,8 @@
 """The files that make up a model: the MJCF file, what it includes, and its assets.
 
-Includes are searched for in the model's folder, then in that of the including file. A file is
-included at most once, so that includes can neither be cyclic nor multiply.
+Includes are searched for in the model's folder, then in that of the including file. As in MuJoCo, a
+file is included at most once by each of its names; links to it have others. So that includes can
+neither be cyclic nor multiply, no file includes itself, and their number is limited.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from robosim.loaders.mjcf.nodes import Node
 from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.spellings import somewhere_below, spellings
 
+_MOST_INCLUDES = 1000
 INCLUDED_ROOTS = ("mujoco", "mujocoinclude")
 
 
@@ -102,7 +104,7 @@ class Files:
         root = self._parse(self.path)
         if root.tag != "mujoco":
             raise root.error(f"the root element is <{root.tag}>", ("mujoco",))
-        return self._expand(root, {self.path.resolve()})
+        return self._expand(root, {os.path.abspath(self.path)}, (self.path.resolve(),))
 
     def _parse(self, path: Path) -> Node:
         data = safe_xml.read_bytes(path, largest=safe_xml.LARGEST_MODEL)
@@ -112,21 +114,27 @@ class Files:
             self.notes.add(sentence)
         return Node.from_xml(root, path)
 
-    def _expand(self, node: Node, seen: set[Path]) -> Node:
+    def _expand(self, node: Node, seen: set[str], around: tuple[Path, ...]) -> Node:
+        """An element with included ones; `seen` are names of files, `around` those around it."""
         children: list[Node] = []
         for child in node.children:
             if child.tag == "include":
-                children += self._included(child, seen).children
+                children += self._included(child, seen, around).children
             else:
-                children.append(self._expand(child, seen))
+                children.append(self._expand(child, seen, around))
         return replace(node, children=tuple(children))
 
-    def _included(self, node: Node, seen: set[Path]) -> Node:
+    def _included(self, node: Node, seen: set[str], around: tuple[Path, ...]) -> Node:
         path = self.find(node.text("file"), node, self.path.parent, node.file.parent)
-        if path.resolve() in seen:
+        name, real = os.path.abspath(path), path.resolve()
+        if name in seen:
             raise node.error(f"'{node.text('file')}' is included already; a file is read once")
-        seen.add(path.resolve())
+        if real in around:
+            raise node.error(f"'{node.text('file')}' is included already, and includes itself")
+        seen.add(name)
+        if len(seen) > _MOST_INCLUDES:
+            raise node.error(f"more than {_MOST_INCLUDES} files are included")
         root = self._parse(path)
         if root.tag not in INCLUDED_ROOTS:
             raise root.error(f"cannot be included, as its root is <{root.tag}>", INCLUDED_ROOTS)
-        return self._expand(root, seen)
+        return self._expand(root, seen, (*around, real))

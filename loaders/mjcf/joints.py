@@ -147,7 +147,7 @@ def read_effort_range(node: Node, compiler: Compiler) -> tuple[float, float] | N
     """The range of the force of all actuators of a joint or tendon together, if limited."""
     if not node.limited("actuatorfrclimited", "actuatorfrcrange", compiler.autolimits):
         return None
-    lower, upper = (float(value) for value in node.numbers("actuatorfrcrange", count=2))
+    lower, upper = node.ends("actuatorfrcrange")
     if lower >= upper:
         raise node.error("'actuatorfrcrange' must be from a lower to a higher number")
     return lower, upper
@@ -167,7 +167,7 @@ def _limits(
 ) -> tuple[float, float]:
     if kind == "free" or not node.limited("limited", "range", compiler.autolimits):
         return -np.inf, np.inf
-    lower, upper = node.numbers("range", (0.0, 0.0))
+    lower, upper = node.ends("range", (0.0, 0.0))
     if kind == "ball":
         # An angle of pi or more equals one in the opposite direction.
         if lower != 0 or upper < 0:
@@ -175,10 +175,10 @@ def _limits(
         if upper * compiler.angles.unit < LEAST_TURN:
             notes.add(f"ball joints without room to turn may turn by {LEAST_TURN:g} rad", name)
             return -np.inf, LEAST_TURN * (1 + 1e-12) / compiler.angles.unit
-        return -np.inf, float(upper) if upper * compiler.angles.unit < np.pi else np.inf
+        return -np.inf, upper if upper * compiler.angles.unit < np.pi else np.inf
     if lower >= upper:
         raise node.error(f"'range' must be from a lower to a higher number, not {lower} to {upper}")
-    return float(lower), float(upper)
+    return lower, upper
 
 
 def check_order(specs: Sequence[Spec], link: Link) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -84,6 +84,24 @@ class Links:
                 return True
         return False
 
+    def robots(self, tied: Iterable[tuple[str | None, str]] = ()) -> list[int]:
+        """The robot that each link belongs to, as a number; the world's is 0.
+
+        A robot is what hangs on one body of the world, with all that loops tie to it.
+
+        Parameters
+        ----------
+        tied : iterable of pairs of names
+            Links that loops connect; None for the world.
+        """
+        robots = [0, *(self._piece(link.members[0][0]) for link in self.links[1:])]
+        index = {link.top.name: k for k, link in enumerate(self.links)}
+        for a, b in tied:
+            if a is not None:
+                one, other = robots[index[a]], robots[index[b]]
+                robots = [one if robot == other else robot for robot in robots]
+        return robots
+
     def _piece(self, index: int) -> int:
         """The top-level body of the world that contains a body."""
         while self.bodies[index].parent > 0:
@@ -117,12 +135,13 @@ def find_links(bodies: Sequence[TreeBody], own: Sequence[Inertial]) -> Links:
             why = f"what moves in it may be the {listed}, which cannot be simulated here"
         raise bodies[0].node.error(f"nothing in it can move: no body has a joint; {why}")
     for link in links[1:]:
-        link.inertial = inertials.merge([_moved(own[i], place) for i, place in link.members])
+        link.inertial = inertials.merge([moved(own[i], place) for i, place in link.members])
         _check_mass(link)
     return Links(bodies, links, of_body)
 
 
-def _moved(inertial: Inertial, place: Pose) -> Inertial:
+def moved(inertial: Inertial, place: Pose) -> Inertial:
+    """The inertial of a body at a pose, in the frame that the pose is given in."""
     inertia = place.R @ inertial.inertia @ place.R.T
     return Inertial(inertial.mass, place.p + place.R @ inertial.center, inertia)
 

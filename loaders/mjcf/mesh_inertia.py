@@ -13,8 +13,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from robosim.description.qhull import hull_of
 from robosim.description.solids import Solid
+from robosim.loaders.hulls import hull_faces
 
 Array = NDArray[np.float64]
 WAYS = ("convex", "exact", "legacy", "shell")
@@ -91,16 +91,3 @@ def about_principal_axes(inertia: Array) -> Array:
         axes = axes @ turn
         D = axes.T @ inertia @ axes
     return np.asarray((axes * np.diag(D)) @ axes.T)
-
-
-def hull_faces(vertices: Array) -> NDArray[np.int64]:
-    """Faces (m, 3) of the convex hull, counterclockwise from outside."""
-    try:
-        hull = hull_of(vertices)
-    except ValueError as error:
-        raise ValueError("it has no convex hull") from error
-    faces = np.array(hull.simplices, dtype=np.int64)
-    a, b, c = (vertices[faces[:, k]] for k in range(3))
-    inward = np.einsum("ij,ij->i", np.cross(b - a, c - a), hull.equations[:, :3]) < 0
-    faces[inward] = faces[inward][:, ::-1]
-    return faces

@@ -13,15 +13,12 @@ from numpy.typing import NDArray
 from robosim import quaternions, safe_xml
 from robosim.description.solids import Solid
 from robosim.errors import LoadError
+from robosim.loaders.hulls import hull_faces
 from robosim.loaders.meshes import MeshCache
 from robosim.loaders.mjcf.compiler import Compiler
 from robosim.loaders.mjcf.defaults import Defaults
 from robosim.loaders.mjcf.files import Files, stem
-from robosim.loaders.mjcf.mesh_inertia import (
-    WAYS,
-    hull_faces,
-    mass_properties,
-)
+from robosim.loaders.mjcf.mesh_inertia import WAYS, mass_properties
 from robosim.loaders.mjcf.nodes import Node
 
 Array = NDArray[np.float64]
@@ -146,6 +143,7 @@ def read_msh(data: bytes, path: Path) -> tuple[Array, Faces]:
     """Vertices (n, 3) and faces (m, 3) of MuJoCo's binary format.
 
     The file contains the numbers of vertices, normals, texture coordinates and faces, then these.
+    Without faces, they are those of the convex hull.
 
     Raises
     ------
@@ -162,11 +160,15 @@ def read_msh(data: bytes, path: Path) -> tuple[Array, Faces]:
     faces = np.frombuffer(data, "<i4", counts[3], len(data) - 4 * counts[3]).reshape(-1, 3)
     if not np.all(np.isfinite(vertices)):
         raise LoadError("the mesh has vertices that are not finite", file=path)
+    vertices = vertices.astype(np.float64)
     if len(faces) == 0:
-        raise LoadError("the mesh has no faces", file=path)
+        try:
+            return vertices, hull_faces(vertices)
+        except ValueError as error:
+            raise LoadError(f"the mesh has no faces, and {error}", file=path) from None
     if not 0 <= faces.min() <= faces.max() < len(vertices):
         raise LoadError("the mesh has faces of vertices that it does not have", file=path)
-    return vertices.astype(np.float64), faces.astype(np.int64)
+    return vertices, faces.astype(np.int64)
 
 
 def _inline(node: Node) -> tuple[Array, Faces]:

@@ -244,12 +244,20 @@ class _Model:
     def _scene(self, centers: Sequence[Array], placed: Sequence[PlacedGeom]) -> Scene:
         if not self.option.acts("contact", "constraint"):
             placed = [replace(p, geom=replace(p.geom, contype=0, conaffinity=0)) for p in placed]
+        names = [link.top.name for link in self.links.links]
+        tied = [(joint.parent, joint.child) for joint in self.equalities.joints]
+        neighbours = {(link.parent, k) for k, link in enumerate(self.links.links)}
+        neighbours |= {(min(k), max(k)) for k in
+                       ([names.index(end) for end in ends if end] for ends in tied)}  # fmt: skip
         around = Surroundings(
-            [link.top.name for link in self.links.links],
+            names,
             centers,
             self.links.carries,
             lambda link, normal: keeps_height(self.links, self.specs, link, normal),
             any(spec.type == "free" for specs in self.specs for spec in specs),
+            self.links.robots(tied),
+            neighbours,
+            self.options.self_collision,
         )
         return Scene(
             placed,

@@ -18,6 +18,7 @@ from robosim.description.actuator import Actuator
 from robosim.description.mechanism import Mechanism
 from robosim.description.muscle import KINDS, Activation, Muscle
 from robosim.errors import ModelError
+from robosim.loaders.mjcf.actuator_defaults import MUSCLE_CURVES, MUSCLE_RANGE, MUSCLE_TIMES
 from robosim.loaders.mjcf.compiler import Compiler
 from robosim.loaders.mjcf.muscle_lengths import extremes
 from robosim.loaders.mjcf.nodes import Node
@@ -27,9 +28,8 @@ Array = NDArray[np.float64]
 
 # Placeholder until the mechanism exists, from which lengths and forces of muscles follow.
 PENDING = Muscle(1.0, (0.0, 1.0))
-# Attributes of <muscle> -> default; in the order of gainprm, after the range.
-_CURVES = {"force": -1.0, "scale": 200.0, "lmin": 0.5, "lmax": 1.6, "vmax": 1.5, "fpmax": 1.3,
-           "fvmax": 1.2}  # fmt: skip
+_N_GAIN = 2 + len(MUSCLE_CURVES)  # numbers of gainprm that describe a muscle
+_UNUSED = 1  # MuJoCo allows as many after these
 _DYNAMICS = ("none", *KINDS, "user", "dcmotor")
 
 
@@ -66,17 +66,23 @@ def read_muscle(node: Node) -> MuscleSpec:
         For a general actuator of which only gain or bias is a muscle, or with different ones.
     """
     if node.tag == "muscle":
-        values = [node.number(what, default) for what, default in _CURVES.items()]
-        ends = node.some_numbers("range", (0.75, 1.05), fill=True)
+        values = [node.number(what, default) for what, default in MUSCLE_CURVES.items()]
+        ends = node.some_numbers("range", _default(MUSCLE_RANGE), fill=True)
         parameters = np.array((*ends, *values))
     else:
-        parameters = node.some_numbers("gainprm", np.zeros(9), fill=True)
-        other = node.some_numbers("biasprm", np.zeros(9), fill=True)
+        parameters, other = (
+            node.some_numbers(what, np.zeros(_N_GAIN + _UNUSED), fill=True)[:_N_GAIN]
+            for what in ("gainprm", "biasprm")
+        )
         kinds = {node.attributes.get(what) for what in ("gaintype", "biastype")}
         if kinds != {"muscle"} or not np.array_equal(parameters, other):
             raise node.error("has a muscle in only one of gain and bias, or different ones in both")
     given = node.some_numbers("lengthrange", (0.0, 0.0), fill=True)
     return MuscleSpec(node, parameters, given if np.any(given) else None)
+
+
+def _default(text: str) -> Array:
+    return np.array(text.split(), dtype=float)
 
 
 def read_activation(node: Node, compiler: Compiler, notes: Notes, name: str) -> Activation | None:
@@ -91,7 +97,7 @@ def read_activation(node: Node, compiler: Compiler, notes: Notes, name: str) -> 
     kind = "none"
     match node.tag:
         case "muscle":
-            times = node.some_numbers("timeconst", (0.01, 0.04), fill=True)
+            times = node.some_numbers("timeconst", _default(MUSCLE_TIMES), fill=True)
             kind, constants = "muscle", np.array((*times, node.number("tausmooth", 0.0)))
         case "intvelocity":
             kind = "integrator"
@@ -113,10 +119,9 @@ def read_activation(node: Node, compiler: Compiler, notes: Notes, name: str) -> 
     # MuJoCo ignores whether the range of an integrated velocity is enabled.
     always = node.tag == "intvelocity" and node.has("actrange")
     if always or node.limited("actlimited", "actrange", compiler.autolimits):
-        low, high = node.numbers("actrange", count=2)
-        if low >= high:
+        ends = node.ends("actrange")
+        if ends[0] >= ends[1]:
             raise node.error("'actrange' must be from a lower to a higher number")
-        ends = float(low), float(high)
     a, b, c = (float(value) for value in constants)
     return Activation(kind, (a, b, c), ends, node.flag("actearly", False))
 

@@ -6,6 +6,7 @@ plain values with their original file and line.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from lxml import etree
 from numpy.typing import ArrayLike, NDArray
 
 from robosim.errors import LoadError
-from robosim.loaders.schema import LARGEST
+from robosim.loaders.schema import LARGEST, UNLIMITED
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
@@ -110,6 +111,14 @@ class Node:
             )
         return values
 
+    def ends(self, attribute: str, default: ArrayLike | None = None) -> tuple[float, float]:
+        """The two ends of a range; numbers as large as UNLIMITED are infinite."""
+        lower, upper = self.numbers(attribute, default, count=2)
+        return (
+            float(lower) if lower > -UNLIMITED else -np.inf,
+            float(upper) if upper < UNLIMITED else np.inf,
+        )
+
     def some_numbers(
         self, attribute: str, default: ArrayLike | None = None, *, fill: bool = False
     ) -> Array:
@@ -138,6 +147,9 @@ class Node:
             value = float(word)
         except ValueError:
             raise self.error(f"'{attribute}' must hold numbers, not '{word}'") from None
+        if attribute.endswith("range") and math.isfinite(value):
+            # The largest number of a double, for example, stands for no limit.
+            return min(max(value, -LARGEST), LARGEST)
         if not abs(value) <= LARGEST:
             raise self.error(
                 f"'{attribute}' must hold finite numbers, at most {LARGEST:g}, not '{word}'"

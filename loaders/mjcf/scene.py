@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -20,12 +22,18 @@ from robosim.loaders.mjcf.hfields import HeightFields
 from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.mjcf.orientation import Pose
 from robosim.loaders.mjcf.shapes import DRAWN_GROUPS, WORLDLY, Materials, geometry
+from robosim.loaders.options import ASK_FOR_PAIRS
 
 Array = NDArray[np.float64]
 
 # For an obstacle without contacts.
 _ANY_FRICTION = Friction(10.0)
 _LEVEL = 1e-9
+_UNASKED = (
+    "{} pairs of bodies of one robot do not collide, although the file lets them, as bodies often "
+    f"overlap in model files; {ASK_FOR_PAIRS}True) has them do so, False leaves them out without "
+    "this warning"
+)
 
 
 @dataclass
@@ -60,6 +68,12 @@ class Surroundings:
         (link, normal (3,)) -> whether no joint moves a link along a direction of the world.
     default_ground : bool
         Whether the plane z = 0 is solid in a file that has nothing else in its world.
+    robots : sequence of int
+        The robot that each link belongs to.
+    neighbours : collection of pairs of int
+        Links with a joint between them, in the order of the links.
+    self_collision : bool, "file" or None
+        What the user wants of pairs within one robot; see `robosim.load`.
     """
 
     names: Sequence[str]
@@ -67,6 +81,9 @@ class Surroundings:
     carries: Callable[[int, int], bool]
     keeps_height: Callable[[int, Array], bool]
     default_ground: bool
+    robots: Sequence[int]
+    neighbours: Collection[tuple[int, int]]
+    self_collision: bool | str | None
 
 
 class Scene:
@@ -119,7 +136,8 @@ class Scene:
         for which in rules.other_frictions():
             notes.add("of moving shapes the lower friction counts, not that of their pair", which)
         names = around.names
-        self.pairs = [(names[a], names[b]) for a, b in sorted(rules.moving_pairs())]
+        pairs = rules.moving_pairs() | self._between_robots()
+        self.pairs = [(names[a], names[b]) for a, b in sorted(pairs)]
 
     def _fill(
         self,
@@ -247,18 +265,51 @@ class Scene:
             )
         return self._geometry(p, friction)
 
-    def _apart(self) -> list[tuple[str, str]]:
-        """Pairs of links with collision geometry of which no geoms collide."""
+    @cached_property
+    def _meeting(self) -> dict[tuple[int, int], tuple[int, int]]:
+        """Pairs of links that may collide -> how many pairs of geoms do, and how many there are."""
         of_link: dict[int, list[PlacedGeom]] = {}
         for p in self._moving:
             of_link.setdefault(p.link, []).append(p)
-        names, found = self._around.names, []
-        paired = self._rules.moving_pairs()
-        for a, first in of_link.items():
-            for b, second in of_link.items():
-                meet = any(self._rules.touch(p, q) for p in first for q in second)
-                if a < b and (a, b) not in paired and not meet:
-                    found.append((names[a], names[b]))
+        return {
+            (a, b): (sum(self._rules.touch(p, q) for p, q in product(first, second)),
+                     len(first) * len(second))
+            for a, first in of_link.items() for b, second in of_link.items() if a < b
+        }  # fmt: skip
+
+    def _apart(self) -> list[tuple[str, str]]:
+        """Pairs of links with collision geometry of which no geoms collide."""
+        names, paired = self._around.names, self._rules.moving_pairs()
+        return [
+            (names[a], names[b])
+            for (a, b), (count, _) in self._meeting.items()
+            if not count and (a, b) not in paired
+        ]
+
+    def _between_robots(self) -> set[tuple[int, int]]:
+        """Pairs of links of different robots that collide by their bits.
+
+        Those of one robot do so only if the user wants it, which a note says.
+        """
+        around, paired = self._around, self._rules.moving_pairs()
+        if around.self_collision:  # all pairs but those that are apart
+            return set()
+        found, unasked = set(), 0
+        for (a, b), (count, of) in self._meeting.items():
+            if not count or (a, b) in paired:
+                continue
+            if around.robots[a] == around.robots[b]:
+                unasked += (a, b) not in around.neighbours
+                continue
+            found.add((a, b))
+            if count < of:
+                self._notes.add(
+                    "all collision geometry of these bodies touches each other, although contype, "
+                    "conaffinity or exclude says that some of it would not",
+                    f"{around.names[a]} and {around.names[b]}",
+                )
+        if unasked and around.self_collision is None:
+            self._notes.add(_UNASKED.format(unasked))
         return found
 
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from robosim.description.inertial import Inertial
+from robosim.description.inertial import Inertial, merge
 from robosim.description.joint import Joint
 from robosim.description.names import free_name
-from robosim.description.sensor import KINDS, Sensor, Zone
+from robosim.description.sensor import KINDS, Part, Sensor, Zone
 from robosim.loaders.mjcf.actuators import Actuation
 from robosim.loaders.mjcf.anchors import Anchor, Anchors, Scalars
 from robosim.loaders.mjcf.contacts import PlacedGeom
-from robosim.loaders.mjcf.links import Links
+from robosim.loaders.mjcf.links import Links, moved
 from robosim.loaders.mjcf.nodes import Node
 from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.mjcf.orientation import Pose, from_to
@@ -127,8 +127,8 @@ class _Reader:
                 for other in body.sites
                 if other.name == node.text("site")
             )
-            below = self._below(owner)
-            return below if isinstance(below, str) else {"place": site.as_place(), "bodies": below}
+            carried = self._carried(owner)
+            return carried if isinstance(carried, str) else {"place": site.as_place(), **carried}
         return {"place": site.as_place(), **({"zone": self._zone(node)} if kind == "touch" else {})}
 
     def _joint(self, node: Node, kind: str) -> dict[str, Any] | str:
@@ -164,11 +164,48 @@ class _Reader:
         top = self._sensed.anchors.bodies[body].link
         if body != links[top].top.name or top == 0:
             return "sensors of a part of what moves as one are left out"
-        below = {top}
+        return self._with_descendants({top})
+
+    def _with_descendants(self, found: set[int]) -> tuple[str, ...]:
+        """Names of some links and of all that they carry."""
+        links = self._sensed.links.links
         for index, link in enumerate(links):
-            if link.parent in below and index > top:
-                below.add(index)
-        return tuple(links[index].top.name for index in sorted(below))
+            if index and link.parent in found:
+                found.add(index)
+        return tuple(links[index].top.name for index in sorted(found))
+
+    def _carried(self, name: str) -> dict[str, Any] | str:
+        """All that a body's parent carries by it: bodies, and a part of the parent's own link."""
+        links, bodies = self._sensed.links, self._sensed.links.bodies
+        here = self._sensed.anchors.bodies[name].link
+        link = links.links[here]
+        if here == 0:
+            return "sensors of what does not move are left out"
+        if name == link.top.name:
+            below = self._below(name)
+            return below if isinstance(below, str) else {"bodies": below}
+        inside: set[int] = set()
+        for index, body in enumerate(bodies):
+            if body.name == name or (index and body.parent in inside):
+                inside.add(index)
+        own = [
+            moved(self._sensed.inertials[index], place)
+            for index, place in link.members
+            if index in inside
+        ]
+        whole = merge(own)
+        part = Part(
+            whole.mass,
+            whole.center - link.inertial.center,
+            whole.inertia,
+            tuple({p.name: None for p in self._sensed.geoms if p.body in inside}),
+        )
+        carried = {
+            index
+            for index, other in enumerate(links.links)
+            if index and bodies[other.members[0][0]].parent in inside
+        }
+        return {"bodies": self._with_descendants(carried), "part": part}
 
     def _frame(self, node: Node, kind: str) -> dict[str, Any] | str:
         place = self._anchor(node, "obj", with_axes=kind in _ABOUT_AXES)

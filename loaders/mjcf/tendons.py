@@ -158,7 +158,7 @@ class Tendons:
         limited = node.limited("limited", "range", self._compiler.autolimits)
         if not (limited and self._option.acts("limit", "constraint")):
             return -np.inf, np.inf
-        lower, upper = (float(value) for value in node.numbers("range", count=2))
+        lower, upper = node.ends("range")
         if lower >= upper:
             raise node.error("'range' must be from a lower to a higher number")
         return lower, upper

@@ -12,9 +12,11 @@ from robosim.description.chains import is_of_hinges_and_slides
 from robosim.description.mechanism import Mechanism
 from robosim.errors import SaveError
 from robosim.loaders import carriers
+from robosim.loaders.options import ASK_FOR_PAIRS
 from robosim.loaders.srdf import SUFFIX, beside
 from robosim.loaders.writers.mesh_files import MeshFiles
 from robosim.loaders.writers.mjcf import mjcf
+from robosim.loaders.writers.mjcf.cuts import with_cuts
 from robosim.loaders.writers.ordering import in_file_order
 from robosim.loaders.writers.parts import Lost
 from robosim.loaders.writers.srdf import srdf
@@ -47,6 +49,8 @@ def save(mechanism: Mechanism, path: str | os.PathLike[str]) -> tuple[str, ...]:
         known = ", ".join(SUFFIXES)
         raise SaveError(f"{file}: unknown kind of model file '{file.suffix}' (known: {known})")
     _refuse_charts(mechanism)
+    if suffix == ".xml":
+        mechanism = with_cuts(mechanism)
     mechanism = carriers.taken_apart(in_file_order(mechanism))
     lost = Lost()
     meshes = MeshFiles(file)
@@ -96,7 +100,15 @@ def _write(root: etree._Element, file: Path) -> None:
 def convert(
     source: str | os.PathLike[str], path: str | os.PathLike[str], **options: Any
 ) -> tuple[str, ...]:
-    """Load a robot as `robosim.load` with these options, and `save` it to a file."""
+    """Load a robot as `robosim.load` with these options, and `save` it to a file.
+
+    Returns
+    -------
+    tuple of str
+        As `save`, and the loader's warning of pairs of bodies that no longer collide.
+    """
     from robosim.loaders.sources import load
 
-    return save(load(source, **options), path)
+    mechanism = load(source, **options)
+    unasked = tuple(warning for warning in mechanism.warnings if ASK_FOR_PAIRS in warning)
+    return (*save(mechanism, path), *unasked)

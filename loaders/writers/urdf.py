@@ -22,8 +22,9 @@ from robosim.description.names import free_name
 from robosim.description.selection import selection
 from robosim.description.springs import Coupling, PointSpring
 from robosim.errors import SaveError
-from robosim.loaders.joints import ROOT_NAMES, UNLIMITED
+from robosim.loaders.joints import ROOT_NAMES
 from robosim.loaders.placement import limits
+from robosim.loaders.schema import UNLIMITED
 from robosim.loaders.writers.mesh_files import MeshFiles
 from robosim.loaders.writers.parts import (
     POINT_RADIUS,

@@ -152,7 +152,7 @@ class Loading(Files):
             model,
             ground=not self.no_ground,
             contacts=self.links,
-            self_collision=self.self_collision or ("file" if self.selfcollide else False),
+            self_collision=self.self_collision or ("file" if self.selfcollide else None),
             **options,
         )
         if self.friction is None:

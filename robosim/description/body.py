@@ -17,6 +17,7 @@ from robosim import quaternions
 from robosim.description.geometry import GEOMETRY_KINDS as GEOMETRY_KINDS
 from robosim.description.geometry import Frame as Frame
 from robosim.description.geometry import Geometry as Geometry
+from robosim.description.inertial import is_positive_definite
 from robosim.description.solid_bodies import OfShapes
 from robosim.description.surfaces import checked_surface
 from robosim.errors import ModelError
@@ -110,7 +111,7 @@ class Body(OfShapes, Frozen):
         Principal moments must be positive, and satisfy the triangle inequality J1 + J2 >= J3.
         """
         moments = self.principal_moments
-        if moments[0] <= 0:
+        if not is_positive_definite(moments):
             return (
                 f"body '{self.name}': the inertia is not positive definite, its principal moments "
                 f"are {moments.tolist()}; Simulation refuses it, or takes that of a ball with "

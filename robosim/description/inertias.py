@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robosim.description.body import Body
+from robosim.description.inertial import is_positive_definite
 from robosim.validation import Array
 
 if TYPE_CHECKING:
@@ -27,12 +28,12 @@ def ball(mass: float) -> Array:
 def turnable(inertia: ArrayLike, mass: float) -> Array:
     """An inertia (3, 3), or that of a ball if it is not positive definite."""
     inertia = np.asarray(inertia)
-    return inertia if np.linalg.eigvalsh(inertia)[0] > 0 else ball(mass)
+    return inertia if is_positive_definite(np.linalg.eigvalsh(inertia)) else ball(mass)
 
 
 def unturnable(robot: Mechanism) -> list[Body]:
     """Bodies with a principal moment of inertia that is not positive."""
-    return [body for body in robot.bodies if body.principal_moments[0] <= 0]
+    return [body for body in robot.bodies if not is_positive_definite(body.principal_moments)]
 
 
 def with_balls(robot: Mechanism, bodies: Collection[Body]) -> Mechanism:

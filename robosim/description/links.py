@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from robosim import quaternions
 from robosim.description.body import Body, ContactPoint, Frame
 from robosim.description.place import Place
-from robosim.description.sensor import Sensor
+from robosim.description.sensor import Part, Sensor
 from robosim.description.soft import SoftMesh
 from robosim.description.tendon import Point, Wrap
 from robosim.validation import Array
@@ -147,7 +147,17 @@ def sensor_on(sensor: Sensor, links: Links) -> Sensor:
         place=place_on(sensor.place, links),
         reference=place_on(sensor.reference, links),
         bodies=tuple(bodies),
+        part=sensor.part and _part_on(sensor.part, links.get(sensor.place.body)),
     )
+
+
+def _part_on(part: Part, link: Link | None) -> Part:
+    """A part of a link, in the axes of the body that contains the link."""
+    if link is None:
+        return part
+    R = quaternions.rotation_matrix(np.asarray(link.turn(quaternions.IDENTITY)))
+    inertia = R @ np.asarray(part.inertia) @ R.T
+    return replace(part, center=link.point(part.center), inertia=inertia)
 
 
 def _body(name: str, links: Links) -> str:

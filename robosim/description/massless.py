@@ -48,7 +48,8 @@ def idle_ends(robot: Mechanism) -> list[str]:
         and joint.child not in tied | below
         and joint.name not in led
         and joint.motion is None
-        and not (joint.nv and np.all(joint.per_coordinate("armature") > 0))
+        and joint.nv > 0
+        and not np.all(joint.per_coordinate("armature") > 0)
     ]
 
 

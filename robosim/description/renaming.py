@@ -142,4 +142,6 @@ def _sensor(sensor: Sensor, prefix: str) -> Sensor:
         place=_place(sensor.place, prefix),
         reference=_place(sensor.reference, prefix),
         bodies=tuple(prefix + name for name in sensor.bodies),
+        part=sensor.part
+        and replace(sensor.part, links=tuple(prefix + name for name in sensor.part.links)),
     )

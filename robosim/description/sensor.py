@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robosim.description.place import Place
 from robosim.errors import ModelError
-from robosim.validation import Array, Frozen
+from robosim.validation import Array, Frozen, frozen_array
 
 KINDS = (
     "jointpos", "tendonpos", "actuatorpos", "jointvel", "tendonvel", "actuatorvel",
@@ -77,6 +78,37 @@ _OUTSIDE: dict[str, Callable[[Array, Array], Any]] = {
 
 
 @dataclass(frozen=True, eq=False)
+class Part(Frozen):
+    """A part of a body that the rest of it carries, as a hand that is fixed to a forearm.
+
+    Attributes
+    ----------
+    mass : float [kg]
+    center : (3,) [m]
+        Centre of mass of the part, in body axes from that of the body.
+    inertia : (3, 3) [kg m^2]
+        About the part's centre of mass, in body axes.
+    links : tuple of str
+        Names of the links of its collision shapes, whose contacts act on the part.
+    """
+
+    mass: float
+    center: ArrayLike = (0.0, 0.0, 0.0)
+    inertia: ArrayLike = ((0.0, 0.0, 0.0),) * 3
+    links: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.mass < np.inf:
+            raise ModelError(f"mass must not be negative, not {self.mass}", element="part")
+        self._set(
+            mass=float(self.mass),
+            center=frozen_array(self.center, (3,), "center", "part"),
+            inertia=frozen_array(self.inertia, (3, 3), "inertia", "part"),
+            links=tuple(self.links),
+        )
+
+
+@dataclass(frozen=True, eq=False)
 class Sensor(Frozen):
     """A sensor, which `Simulation.sensor` evaluates by name.
 
@@ -92,6 +124,9 @@ class Sensor(Frozen):
         Place of the sensor, and the place to which values are relative; None: the world.
     bodies : tuple of str
         The bodies of a subtree, for kinds that measure a subtree.
+    part : Part or None
+        For `force` and `torque`: a part of the body of `place` that is carried with the bodies.
+        Wrenches and loops at that body act on the rest of it.
     zone : Zone or None
         For `touch`.
     cutoff : float
@@ -109,6 +144,7 @@ class Sensor(Frozen):
     place: Place = field(default_factory=Place)
     reference: Place = field(default_factory=Place)
     bodies: tuple[str, ...] = ()
+    part: Part | None = None
     zone: Zone | None = None
     cutoff: float = 0.0
 
@@ -119,4 +155,6 @@ class Sensor(Frozen):
                 element=f"sensor '{self.name}'",
                 alternatives=KINDS,
             )
+        if self.part is not None and self.place.body is None:
+            raise ModelError("a part needs a place on a body", element=f"sensor '{self.name}'")
         self._set(of=dict(self.of), bodies=tuple(self.bodies))

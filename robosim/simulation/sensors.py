@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robosim import quaternions
+from robosim.description.body import Body
 from robosim.description.place import Place
-from robosim.description.sensor import Sensor
+from robosim.description.sensor import Part, Sensor
 from robosim.formulation import AtKnot
 from robosim.quaternions import rotation_matrix, turned, turned_back
 from robosim.validation import Array
@@ -173,7 +174,7 @@ def _touch(sim: Readable, sensor: Sensor) -> float:
 
 
 def _reaction(sim: Readable, sensor: Sensor) -> tuple[Array, Array]:
-    """Force on a subtree through its joint, and torque about the place; in the place's axes.
+    """Force on what a joint or a rigid connection carries, and torque about the place, in its axes.
 
     The force is the one that accelerates the subtree's bodies, minus those of contacts, wrenches
     and loops.
@@ -187,17 +188,32 @@ def _reaction(sim: Readable, sensor: Sensor) -> tuple[Array, Array]:
         torque[:] += np.cross(point - at, f) + np.asarray(moment)
 
     turns, changes = rotation_matrix(sim.state.q), sim.accelerations()
-    for index in below:
-        body, R = sim.robot.bodies[index], turns[index]
-        inertia, omega = R @ np.asarray(body.inertia) @ R.T, R @ sim.state.omega[index]
+
+    def carry(index: int, part: Body | Part, center: ArrayLike = (0.0, 0.0, 0.0)) -> None:
+        """Add what accelerates a body or a part of it, whose centre of mass is at `center`."""
+        R, arm = turns[index], turns[index] @ np.asarray(center)
+        inertia, omega = R @ np.asarray(part.inertia) @ R.T, R @ sim.state.omega[index]
+        acceleration = changes[index, :3] + np.cross(changes[index, 3:], arm)
+        acceleration += np.cross(omega, np.cross(omega, arm))
         moment = inertia @ changes[index, 3:] + np.cross(omega, inertia @ omega)
-        add(body.mass * (changes[index, :3] - sim.gravity), sim.state.x[index], moment)
+        add(part.mass * (acceleration - sim.gravity), sim.state.x[index] + arm, moment)
+
+    for index in below:
+        body = sim.robot.bodies[index]
+        carry(index, body)
         outside = sim.wrench(body.name)
         add(-outside[:3], sim.state.x[index], -outside[3:])
+    links: tuple[str, ...] = ()
+    if sensor.part is not None:
+        carry(sim.robot.body_index(str(sensor.place.body)), sensor.part, sensor.part.center)
+        links = sensor.part.links
     for contact in sim.contacts():
-        for name, sign in ((contact.body, -1.0), (contact.other, 1.0)):
-            if name in sensor.bodies:
-                add(sign * contact.force, contact.position)
+        for name, link, sign in (
+            (contact.body, contact.link, -1.0),
+            (contact.other, contact.other_link, 1.0),
+        ):
+            if name in sensor.bodies or (name == sensor.place.body and link in links):
+                add(sign * contact.force, contact.position, sign * contact.moment)
     wrenches = sim.joint_wrenches() if sim.robot.loop_joints else {}
     for joint in sim.robot.loop_joints:
         index = sim.robot.body_index(joint.child)

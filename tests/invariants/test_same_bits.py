@@ -39,7 +39,7 @@ def motion(robot: Mechanism, rng: np.random.Generator) -> bytes:
     return np.array(found).tobytes()
 
 
-@pytest.mark.parametrize("friction, limited", [(0.1, False), (0.0, True), (0.1, True)])
+@pytest.mark.parametrize(("friction", "limited"), [(0.1, False), (0.0, True), (0.1, True)])
 def test_a_tendon_from_the_world_moves_the_same_each_time(friction, limited):
     robot, rng = hung_from_the_world(friction, limited), np.random.default_rng(0)
     assert len({motion(robot, rng) for _ in range(12)}) == 1

@@ -57,6 +57,35 @@ def test_what_is_in_the_file_counts_but_is_not_simulated(write, inertia, iyy):
         BatchSimulation(robot, n=2)
 
 
+@pytest.mark.parametrize(
+    "inertia",
+    [
+        '<inertia ixx="0.01" iyy="0.003" izz="0.01" ixy="0" ixz="0.01" iyz="0"/>',
+        '<inertia ixx="0.1" iyy="0.1" izz="0.2" ixy="0.1" ixz="0" iyz="0"/>',
+        '<inertia ixx="1e-5" iyy="1e-5" izz="3e-7" ixy="0" ixz="0" iyz="1.7320508075688772e-6"/>',
+    ],
+)
+def test_inertias_of_rank_two_are_refused_by_name(write, inertia):
+    """The smallest moment rounds to a number near zero, of either sign, and has no inverse."""
+    robot = pendulum(write, inertia)
+    assert abs(robot.body("a").principal_moments[0]) < 1e-15
+    assert about(robot, "body 'a': the inertia is not positive definite")
+    assert np.all(np.isfinite(Kinematics(robot, [0.3]).mass_matrix()))
+    with pytest.raises(ModelError, match=r"body 'a': inertia.*impossible_inertia='ball'"):
+        Simulation(robot)
+    with pytest.raises(ModelError, match="body 'a'"):
+        robosim.MinimalSimulation(robot)
+    sim = Simulation(robot, impossible_inertia="ball")
+    sim.run(0.01)
+    assert np.all(np.isfinite(sim.q))
+
+
+def test_thin_rods_are_simulated(write):
+    robot = pendulum(write, MOMENTS.format(0.1, 0.1, 1e-9))
+    assert not about(robot, "not positive definite")
+    Simulation(robot).run(0.01)
+
+
 def test_all_that_are_refused_are_named(write):
     zero = MOMENTS.format(0, 0, 0)
     parts = [WORLD, *(link(name, zero) for name in "abc")]

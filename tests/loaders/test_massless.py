@@ -275,4 +275,16 @@ def test_what_mjcf_cannot_hold_is_told(write, tmp_path):
     parts = list(UNIVERSAL)
     parts[1] = link_xml("cross", SHAPE)
     told = robosim.save(robosim.load(write(*parts)), tmp_path / "x.xml")
-    assert any("no mass" in text and "cross" in text for text in told)
+    assert any("no mass" in text and "cross (" in text and " kg)" in text for text in told)
+
+
+def test_mjcf_is_not_written_of_a_robot_without_any_mass(write, tmp_path):
+    """As no link has a mass of which another could have a share."""
+    bare = link_xml("a", SHAPE), link_xml("b", SHAPE)
+    for parts in (bare[:1], (*bare, joint_xml("j", "a", "b", "continuous"))):
+        robot = robosim.load(write(*parts))
+        with pytest.raises(robosim.SaveError, match="no link of 'r' has a mass"):
+            robosim.save(robot, tmp_path / "x.xml")
+        assert not (tmp_path / "x.xml").exists()
+        robosim.save(robot, tmp_path / "x.urdf")
+        assert "<mass" not in (tmp_path / "x.urdf").read_text()

@@ -108,10 +108,119 @@ def test_pairs_and_exclusions_of_bodies(tmp_path):
         '<contact><pair geom1="upper" geom2="ball"/><exclude body1="ball" body2="lower"/></contact>'
     )
     robot = load(tmp_path, ARM + ball() + second, rest)
-    assert robot.contact_pairs == (("upper", "ball"),)
+    others = (("upper", "other"), ("lower", "other"), ("ball", "other"))
+    assert robot.contact_pairs == (("upper", "ball"), *others)
     assert ("lower", "ball") in robot.excluded_pairs
     touching = load(tmp_path, ARM + ball(z=3) + second, self_collision=True).touching_shapes()
     assert len(touching) == 5  # every two of four bodies but the neighbours
+
+
+def pairs(robot):
+    """The pairs of bodies that may touch, sorted."""
+    names = [body.name for body in robot.bodies]
+    found = robot.touching_shapes()
+    return sorted({(names[a], names[b]) for (a, _), (b, _) in found if a is not None})
+
+
+def test_free_bodies_and_robots_touch_each_other_as_in_mujoco(tmp_path):
+    mujoco = pytest.importorskip("mujoco")
+    world = f"""<geom type="plane" size="5 5 .1"/>{ARM}
+      <body name="box" pos="1 0 .1"><freejoint/><geom type="box" size=".2 .2 .1" mass="1"/></body>
+      <body name="ball" pos="1 0 .35"><freejoint/><geom size=".1" mass=".1"/></body>"""
+    robot = load(tmp_path, world)
+    assert pairs(robot) == [
+        ("box", "ball"), ("lower", "ball"), ("lower", "box"), ("upper", "ball"), ("upper", "box"),
+    ]  # fmt: skip
+    model = mujoco.MjModel.from_xml_string(f"<mujoco><worldbody>{world}</worldbody></mujoco>")
+    data = mujoco.MjData(model)
+    while data.time < 0.5:
+        mujoco.mj_step(model, data)
+    sim = robosim.Simulation(robot, timestep=2e-3)
+    sim.run(0.5)
+    ball = robot.q_names.index("ball/joint0.z")
+    assert sim.q[ball] == pytest.approx(data.qpos[-5], abs=5e-3)
+    assert sim.q[ball] == pytest.approx(0.3, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "touch"),
+    [
+        ("", "", True),
+        ('contype="0"', "", True),
+        ('conaffinity="0"', "", True),
+        ('contype="0"', 'contype="0"', False),
+        ('contype="2"', 'conaffinity="2"', True),
+        ('contype="2" conaffinity="2"', "", False),
+        ('contype="0" conaffinity="0"', "", False),
+    ],
+)
+def test_bits_say_which_free_bodies_touch(tmp_path, a, b, touch):
+    world = "".join(
+        f'<body name="{name}" pos="0 0 {z}"><freejoint/><geom size=".1" {bits}/></body>'
+        for name, z, bits in (("a", 1, a), ("b", 2, b))
+    )
+    assert pairs(load(tmp_path, world)) == [("a", "b")] * touch
+    apart = load(tmp_path, world, '<contact><exclude body1="a" body2="b"/></contact>')
+    assert pairs(apart) == []
+
+
+def test_pairs_of_one_robot_that_do_not_touch_are_told(tmp_path):
+    """A robot is what hangs on one body of the world, or what a loop ties to it."""
+    geom = '<geom size=".1" pos=".5 0 0"/>'
+    chain = f"""<body name="a"><joint axis="0 1 0"/>{geom}<body name="b" pos="1 0 0">
+      <joint axis="0 1 0"/>{geom}<body name="c" pos="1 0 0"><joint axis="0 1 0"/>{geom}
+      <body name="d" pos="1 0 0"><joint axis="0 1 0"/>{geom}</body></body></body></body>"""
+    (warning,) = load(tmp_path, chain).warnings
+    assert warning.startswith("3 pairs of bodies of one robot do not collide")  # ac, ad, bd
+    assert "self_collision=True" in warning
+    assert load(tmp_path, chain, self_collision=False).warnings == ()
+    assert pairs(load(tmp_path, chain)) == []
+    told = load(tmp_path, chain, '<contact><exclude body1="a" body2="d"/></contact>').warnings
+    assert told[0].startswith("2 pairs")
+    asked = load(tmp_path, chain, self_collision=True)
+    assert asked.warnings == ()
+    assert pairs(asked) == [("a", "c"), ("a", "d"), ("b", "d")]
+
+    hand = f"""<body name="palm"><geom size=".1"/><body name="f"><joint axis="0 1 0"/>{geom}</body>
+      <body name="g" pos="0 1 0"><joint axis="0 1 0"/>{geom}</body></body>"""
+    fingers = load(tmp_path, hand)
+    assert pairs(fingers) == []
+    assert fingers.warnings[0].startswith("1 pairs")
+
+    two = f"""<body name="f"><joint axis="0 1 0"/>{geom}</body>
+      <body name="g" pos="1 0 0"><joint axis="0 1 0"/>{geom}</body>"""
+    assert pairs(load(tmp_path, two)) == [("f", "g")]
+    tie = '<equality><connect body1="f" body2="g" anchor="1 0 0"/></equality>'
+    assert pairs(load(tmp_path, two, tie)) == []
+
+
+def test_shapes_that_touch_although_their_bits_say_no_are_told(tmp_path):
+    world = """<body name="a" pos="0 0 1"><freejoint/><geom size=".1"/>
+      <geom size=".2" contype="0" conaffinity="0"/><geom size=".1" pos="1 0 0" contype="0"
+      conaffinity="2"/></body><body name="b" pos="0 0 3"><freejoint/><geom size=".1"/></body>"""
+    robot = load(tmp_path, world)
+    assert pairs(robot) == [("a", "b")]
+    assert any("all collision geometry of these bodies" in text for text in robot.warnings)
+
+
+@pytest.mark.parametrize("most", ["1.79769e308", "1e200"])
+@pytest.mark.parametrize("kind", ["hinge", "slide"])
+def test_ranges_as_large_as_a_double_are_none(tmp_path, kind, most):
+    mujoco = pytest.importorskip("mujoco")
+    ends = f'range="-{most} {most}"'
+    world = f'<body><joint name="j" type="{kind}" {ends}/><geom size=".1"/></body>'
+    rest = f"""<actuator><motor joint="j" ctrl{ends} force{ends}/></actuator>
+      <tendon><fixed {ends}><joint joint="j" coef="1"/></fixed></tendon>
+      <compiler angle="radian"/>"""
+    mujoco.MjModel.from_xml_string(f"<mujoco><worldbody>{world}</worldbody>{rest}</mujoco>")
+    robot = load(tmp_path, world, rest)
+    (joint,) = robot.joints
+    assert (float(joint.lower[0]), float(joint.upper[0])) == (-np.inf, np.inf)
+    sim = robosim.Simulation(robot, timestep=1e-3)
+    sim.run(0.1)
+    assert np.all(np.isfinite(sim.q))
+    with pytest.raises(LoadError, match="'pos' must hold finite numbers"):
+        load(tmp_path, f'<body pos="0 0 {most}"><joint/><geom size=".1"/></body>')
 
 
 def test_the_base_is_raised_out_of_the_ground_and_no_more(tmp_path):
@@ -318,6 +427,7 @@ def test_bodies_in_between_are_heavier_where_shapes_touch_each_other(tmp_path):
         ("", "", {}), ("", gear, {}), (floor, "", {}), (floor, "", {"ground": False}),
         ("", pair, {}), (wall, "", {}), ("", "", {"self_collision": True}),
     ):  # fmt: skip
+        rest = rest or '<contact><exclude body1="a" body2="b"/></contact>'
         robot = load(tmp_path, world + more, rest, **options)
         shares.append(robot.bodies[0].mass / robot.body("a").mass)
         assert robot.bodies[0].carrier
@@ -417,6 +527,8 @@ ACTUATOR_DEFAULTS = [
     '<velocity kv="5"/>',
     '<cylinder area="2" bias="1 2 3" timeconst=".3"/>',
     '<cylinder diameter="2"/>',
+    '<cylinder diameter="2"/><default class="inner"><cylinder area="3"/></default>',
+    '<position kv="2"/><default class="inner"><position dampratio="1"/></default>',
     '<position kp="3" gear="2"/><default class="inner"><velocity kv="4" gear="3"/></default>',
     '<velocity kv="4"/><default class="inner"><position kp="3"/></default>',
     '<general gainprm="9"/><default class="inner"><velocity/></default>',
@@ -426,15 +538,21 @@ ACTUATOR_DEFAULTS = [
 ]
 
 
-@pytest.mark.parametrize(
-    "kind", ["general", "motor", "position", "velocity", "intvelocity", "cylinder"]
-)
+SERVOS = [
+    (kind, own)
+    for kind in ("position", "intvelocity")
+    for own in ('kp="50"', 'kv="3"', 'dampratio=".5"')
+]
+
+
 @pytest.mark.parametrize("default", ACTUATOR_DEFAULTS)
-@pytest.mark.parametrize("own", ["", 'kp="50"'])
+@pytest.mark.parametrize(
+    ("kind", "own"),
+    [(kind, "") for kind in ("general", "motor", "velocity", "cylinder", "position", "intvelocity")]
+    + SERVOS,
+)
 def test_actuators_inherit_from_other_kinds_as_in_mujoco(tmp_path, default, kind, own):
     mujoco = pytest.importorskip("mujoco")
-    if own and kind not in ("position", "intvelocity"):
-        pytest.skip("has no kp")
     chosen = 'class="inner"' if "inner" in default else ""
     integrates = kind == "intvelocity" or (kind == "general" and "intvelocity" in default)
     more = 'actrange="-1 1"' if integrates else ""
@@ -453,6 +571,86 @@ def test_actuators_inherit_from_other_kinds_as_in_mujoco(tmp_path, default, kind
     assert (actuator.activation.kind if actuator.activation else None) == dynamics
     if dynamics in ("filter", "filterexact"):
         assert actuator.activation.constants[0] == model.actuator_dynprm[0][0]
+
+
+OF_MUSCLES = '<muscle scale="150" range=".65 1.1" lmin=".3" timeconst=".02 .03"/>'
+GENERAL_MUSCLE = """<general gaintype="muscle" biastype="muscle" dyntype="muscle"
+  dynprm=".02 .03 .1" gainprm=".6 1.1 30 150 .4 1.5 1.4 1.2 1.1"
+  biasprm=".6 1.1 30 150 .4 1.5 1.4 1.2 1.1"/>"""
+MUSCLE_DEFAULTS = {
+    "muscle": OF_MUSCLES,
+    "muscle, motor": OF_MUSCLES + '<motor ctrlrange="-1 1"/>',
+    "motor, muscle": '<motor ctrlrange="-1 1"/>' + OF_MUSCLES,
+    "muscle, position": OF_MUSCLES + '<position kp="7" timeconst=".3"/>',
+    "cylinder, muscle": '<cylinder area="2" bias="1 2 3" timeconst=".3"/>' + OF_MUSCLES,
+    "muscle, general": OF_MUSCLES + '<general gear="2"/>',
+    "muscle, general with times": OF_MUSCLES + '<general dynprm=".5 .6 .2"/>',
+    "muscle, fixed general": OF_MUSCLES + '<general gaintype="fixed" biastype="none"/>',
+    "muscle, adhesion": OF_MUSCLES + '<adhesion gain="3" ctrlrange="0 1"/>',
+    "general": '<general gainprm="5 6 7" biasprm="1 2 3" dynprm="4 5 6"/>',
+    "general muscle": GENERAL_MUSCLE,
+    "motor within": OF_MUSCLES + '<default class="inner"><motor/></default>',
+    "position within": OF_MUSCLES + '<default class="inner"><position kp="3"/></default>',
+    "both within": OF_MUSCLES
+    + '<default class="inner"><motor/><muscle lmin=".2" timeconst=".05 .06"/></default>',
+    "general within": GENERAL_MUSCLE + '<default class="inner"><velocity/></default>',
+}
+
+
+@pytest.mark.parametrize("kind", ["muscle", "general", "motor", "position"])
+@pytest.mark.parametrize("default", MUSCLE_DEFAULTS)
+def test_muscles_inherit_from_other_kinds_as_in_mujoco(tmp_path, default, kind):
+    mujoco = pytest.importorskip("mujoco")
+    text = MUSCLE_DEFAULTS[default]
+    chosen = 'class="inner"' if "inner" in text else ""
+    world = '<body pos="0 0 1"><joint name="j" axis="0 1 0"/><geom size=".1" pos=".3 0 0"/></body>'
+    rest = (
+        f"<default>{text}</default>"
+        f'<actuator><{kind} {chosen} joint="j" lengthrange="-1 2"/></actuator>'
+    )
+    try:
+        model = mujoco.MjModel.from_xml_string(
+            f"<mujoco><worldbody>{world}</worldbody>{rest}</mujoco>"
+        )
+    except ValueError:
+        with pytest.raises(robosim.LoadError):
+            load(tmp_path, world, rest)
+        return
+    (actuator,) = load(tmp_path, world, rest).actuators
+    gain, times = model.actuator_gainprm[0], model.actuator_dynprm[0]
+    is_muscle = model.actuator_gaintype[0] == mujoco.mjtGain.mjGAIN_MUSCLE
+    assert (actuator.muscle is not None) == is_muscle
+    if not is_muscle:
+        assert model.actuator_gaintype[0] == mujoco.mjtGain.mjGAIN_FIXED
+        assert actuator.gain[0] == gain[0]
+        affine = model.actuator_biastype[0] == mujoco.mjtBias.mjBIAS_AFFINE
+        np.testing.assert_array_equal(actuator.bias, affine * model.actuator_biasprm[0][:3])
+        return
+    force = gain[2] if gain[2] >= 0 else gain[3] / model.actuator_acc0[0]
+    own = actuator.muscle
+    found = (*own.range, own.force, own.shortest, own.longest, own.fastest, own.passive,
+             own.lengthening)  # fmt: skip
+    np.testing.assert_allclose(found, (*gain[:2], force, *gain[4:9]), rtol=1e-9)
+    assert actuator.activation.kind == "muscle"
+    np.testing.assert_allclose(actuator.activation.constants, times[:3])
+
+
+@pytest.mark.parametrize("last", ["", " 0", " 7"])
+def test_the_tenth_number_of_a_muscle_is_unused(tmp_path, last):
+    """MuJoCo's arrays have ten numbers, of which nine describe the muscle."""
+    mujoco = pytest.importorskip("mujoco")
+    world = '<body pos="0 0 1"><joint name="j" axis="0 1 0"/><geom size=".1" pos=".5 0 0"/></body>'
+    numbers = f".8 1.1 100 200 .4 1.7 1.4 1.2 1.1{last}"
+    rest = f"""<actuator><general joint="j" gaintype="muscle" biastype="muscle" dyntype="muscle"
+      lengthrange="-1.5 1.5" gainprm="{numbers}" biasprm="{numbers}"/></actuator>"""
+    model = mujoco.MjModel.from_xml_string(f"<mujoco><worldbody>{world}</worldbody>{rest}</mujoco>")
+    (actuator,) = load(tmp_path, world, rest).actuators
+    data = mujoco.MjData(model)
+    for activation, length, rate in ((0.4, 0.3, 0.2), (0.0, 1.4, 0.0), (1.0, -0.5, -1.0)):
+        data.qpos[:], data.qvel[:], data.act[:] = length, rate, activation
+        mujoco.mj_forward(model, data)
+        force = actuator.muscle.law(activation, length, rate)[0]
+        np.testing.assert_allclose(force, data.actuator_force[0], rtol=1e-12)
 
 
 def test_a_default_that_is_no_number_is_told(tmp_path):

@@ -151,6 +151,41 @@ def test_a_file_is_included_once(tmp_path, inner):
         robosim.load(path)
 
 
+def test_a_file_and_links_to_it_are_included_as_in_mujoco(tmp_path):
+    """As by Shadow's hands, whose sides share one file by links with two names."""
+    mujoco = pytest.importorskip("mujoco")
+    part = write(tmp_path, "<mujocoinclude><geom size='.1'/></mujocoinclude>", "part.xml")
+    (tmp_path / "left.xml").symlink_to(part)
+    (tmp_path / "right").mkdir()
+    (tmp_path / "right" / "part.xml").symlink_to(part)
+    names = ("part.xml", "left.xml", "right/part.xml")
+    path = write(tmp_path, mjcf(world=BODY + "".join(f'<include file="{n}"/>' for n in names)))
+    model = mujoco.MjModel.from_xml_path(str(path))
+    assert model.ngeom - 1 == len(robosim.load(path).world_visuals) == len(names)
+    again = mjcf(world=BODY + '<include file="left.xml"/><include file="./left.xml"/>')
+    with pytest.raises(LoadError, match="included already"):
+        robosim.load(write(tmp_path, again))
+
+
+def test_a_file_that_includes_itself_by_links_is_refused(tmp_path):
+    (tmp_path / "here").symlink_to(tmp_path)
+    write(tmp_path, '<mujoco><include file="here/part.xml"/></mujoco>', "part.xml")
+    with pytest.raises(LoadError, match="includes itself"):
+        robosim.load(write(tmp_path, mjcf('<include file="part.xml"/>')))
+
+
+def test_includes_that_multiply_by_links_are_refused(tmp_path):
+    """Each file includes the next one by two names."""
+    (tmp_path / "a").symlink_to(tmp_path)
+    (tmp_path / "b").symlink_to(tmp_path)
+    for k in range(12):
+        both = "".join(f'<include file="{name}/{k + 1}.xml"/>' for name in "ab")
+        write(tmp_path, f"<mujoco>{both}</mujoco>", f"{k}.xml")
+    write(tmp_path, "<mujoco/>", "12.xml")
+    with pytest.raises(LoadError, match=r"included already|more than 1000 files"):
+        robosim.load(write(tmp_path, mjcf('<include file="0.xml"/>')))
+
+
 def test_files_outside_need_consent(tmp_path):
     folder = tmp_path / "model"
     write(tmp_path, f"<mujoco>{BODY}</mujoco>", "secret/part.xml")

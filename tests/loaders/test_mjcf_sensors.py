@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import robosim
 from robosim import Place, Sensor, Zone, quaternions
-from robosim.sensors import KINDS
+from robosim.description.renaming import renamed
+from robosim.sensors import KINDS, Part
 from robosim.simulation import sensors
 
 WORLD = """
@@ -235,3 +238,99 @@ def test_a_foot_on_the_ground_feels_the_weight_above_it(tmp_path):
     # The push is at the centre of mass, 0.4 m above the site.
     np.testing.assert_allclose(torque, (0.8, 0, 0), atol=1e-3)
     np.testing.assert_allclose(felt, (0, 0, 9.81), rtol=1e-5, atol=1e-4)
+
+
+WRIST = """<body name="upper" pos="0 0 2"><joint name="a" axis="0 1 0"/>
+  <geom size=".04" fromto="0 0 0 .4 0 0" type="capsule"/><site name="shoulder"/>
+  <body name="fore" pos=".4 0 0" euler="10 20 30"><joint name="b" axis="0 1 0"/>
+    <joint name="c" axis="0 0 1"/><geom size=".03" fromto="0 0 0 .3 0 0" type="capsule"/>
+    <site name="elbow"/>
+    <body name="hand" pos=".3 0 0" euler="40 50 60">
+      <site name="wrist" euler="0 90 10" pos=".1 0 0"/>
+      <geom name="palm" size=".05" pos=".05 .02 0"/>
+      <body name="tool" pos=".1 0 0"><geom type="box" size=".02 .03 .1"/><site name="mount"/></body>
+      <body name="finger" pos=".05 .05 0"><joint name="d" axis="1 0 0"/>
+        <geom size=".01" fromto="0 0 0 .1 .05 0" type="capsule"/><site name="knuckle"/>
+        <body name="tip" pos=".1 .05 0"><joint name="e" axis="0 1 0"/>
+          <geom size=".02" pos=".03 0 0"/></body></body></body></body></body>"""
+SITES = ("shoulder", "elbow", "wrist", "mount", "knuckle")
+
+
+@pytest.mark.peer
+def test_forces_between_bodies_without_a_joint_are_mujocos(tmp_path):
+    """As of the usual wrist sensor: a hand that is fixed to the forearm, with fingers that move."""
+    mujoco = pytest.importorskip("mujoco")
+    told = "".join(f'<{k} name="{k} {s}" site="{s}"/>' for s in SITES for k in ("force", "torque"))
+    robot = load(tmp_path, told, WRIST, "")
+    assert len(robot.sensors) == 2 * len(SITES)
+    model = mujoco.MjModel.from_xml_string(text(told, WRIST, ""))
+    model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
+    data = mujoco.MjData(model)
+    rng = np.random.default_rng(7)
+    for _ in range(3):
+        q, v = rng.uniform(-1, 1, robot.nq), 3 * rng.standard_normal(robot.nv)
+        data.qpos[:], data.qvel[:] = q, v
+        mujoco.mj_forward(model, data)
+        # So short that the mean acceleration over the step is the one at its beginning.
+        sim = robosim.Simulation(robot, timestep=1e-6)
+        sim.set_state(q, v)
+        sim.step()
+        for sensor in robot.sensors:
+            theirs = data.sensor(sensor.name).data
+            np.testing.assert_allclose(
+                sim.sensor(sensor.name), theirs, atol=2e-3 * (1 + np.abs(theirs).max())
+            )
+
+
+def test_contacts_of_a_part_are_on_the_part_alone(tmp_path):
+    """A body that stands on its soles: what they carry is above them, and the ground below."""
+    soles = "".join(f'<geom size=".02" pos="{x} {y} -.08" mass=".25"/>'
+                    for x in (-0.2, 0.2) for y in (-0.2, 0.2))  # fmt: skip
+    world = f"""<geom type="plane" size="1 1 1"/>
+      <body name="trunk" pos="0 0 .1"><freejoint/><geom size=".05" pos="0 0 .5" mass="3"/>
+        <body name="soles"><site name="ankle"/>{soles}</body>
+        <body name="head" pos=".1 0 .8"><site name="neck"/><geom size=".01" mass=".5"/></body>
+      </body>"""
+    sensors = "".join(f'<{k} site="{s}"/>' for s in ("ankle", "neck") for k in ("force", "torque"))
+    path = tmp_path / "m.xml"
+    path.write_text(text(sensors, world, ""))
+    sim = robosim.Simulation(robosim.load(path))
+    sim.run(0.02)
+    ankle, ankle_torque, neck, neck_torque = (sim.sensor(s.name) for s in sim.robot.sensors)
+    np.testing.assert_allclose(ankle, (0, 0, -3.5 * 9.81), rtol=1e-4, atol=1e-3)
+    np.testing.assert_allclose(neck, (0, 0, 0.5 * 9.81), rtol=1e-4, atol=1e-3)
+    # The head is beside the trunk, so that the soles feel its moment about the ankle.
+    np.testing.assert_allclose(ankle_torque, (0, 0.1 * 0.5 * 9.81, 0), rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(neck_torque, 0, atol=1e-3)
+
+
+def test_a_part_that_is_the_whole_body_feels_what_the_body_does(tmp_path):
+    robot = load(tmp_path, '<force name="f" site="knuckle"/><torque name="t" site="knuckle"/>',
+                 WRIST, "")  # fmt: skip
+    finger = robot.body("finger")
+    names = {shape.name for shape in finger.collisions}
+    part = Part(finger.mass, (0, 0, 0), finger.inertia, tuple(names))
+    parts = [
+        replace(s, name=f"{s.name} of part", bodies=("tip",), part=part) for s in robot.sensors
+    ]
+    robot = replace(robot, sensors=(*robot.sensors, *parts))
+    sim = robosim.Simulation(robot)
+    sim.set_state(robot.home, np.arange(1.0, robot.nv + 1))
+    sim.run(0.05)
+    for name in "ft":
+        np.testing.assert_allclose(sim.sensor(f"{name} of part"), sim.sensor(name), rtol=1e-12)
+    with pytest.raises(robosim.ModelError, match="a part needs a place on a body"):
+        Sensor("s", "force", part=part)
+    with pytest.raises(robosim.ModelError, match="mass must not be negative"):
+        Part(-1.0)
+
+
+def test_parts_keep_their_readings_with_other_names(tmp_path):
+    robot = load(tmp_path, '<force name="f" site="wrist"/>', WRIST, "")
+    left = renamed(robot, "left_")
+    first, second = robosim.Simulation(robot), robosim.Simulation(left)
+    first.run(0.05)
+    second.run(0.05)
+    np.testing.assert_allclose(second.sensor("left_f"), first.sensor("f"), rtol=1e-12)
+    shapes = {shape.name for body in left.bodies for shape in body.collisions}
+    assert set(left.sensors[0].part.links) <= shapes

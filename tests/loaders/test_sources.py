@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import subprocess
 import sys
@@ -44,6 +45,21 @@ def test_a_missing_collection_is_mentioned(monkeypatch):
 def test_robot_descriptions_is_named_when_missing():
     with pytest.raises(LoadError, match="robot_descriptions"):
         robosim.load("robot_descriptions:surely_not_there_description")
+
+
+def test_names_of_robot_descriptions_say_what_to_install(monkeypatch):
+    there = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *more: None
+        if name == "robot_descriptions" else there(name, *more)
+    )  # fmt: skip
+    with pytest.raises(
+        LoadError, match=r"pip install .*\[descriptions\].*'robot_descriptions:zz_d"
+    ):
+        robosim.load("zz_description")
+    with pytest.raises(LoadError) as caught:
+        robosim.load("zz")
+    assert "robot_descriptions" not in caught.value.reason
 
 
 LINK = (

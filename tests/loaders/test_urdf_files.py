@@ -198,3 +198,34 @@ class TestSpecialFiles:
         os.mkfifo(tmp_path / "x.stl")
         with pytest.raises(LoadError, match=r"x\.stl"):
             robosim.load(robot_file(tmp_path, "x.stl"))
+
+
+class TestHints:
+    def test_the_folder_that_allows_a_file_holds_the_model_and_others_beside_it(self, tmp_path):
+        put_mesh(tmp_path / "package" / "meshes" / "x.stl")
+        put_mesh(tmp_path / "package" / "more" / "y.stl")
+        names = ("../../meshes/x.stl", "../../more/y.stl")
+        path = robot_file(tmp_path / "package" / "models" / "r", *names)
+        folder = str(tmp_path / "package")
+        with pytest.raises(LoadError) as caught:
+            robosim.load(path)
+        assert f"package_dirs=['{folder}'] allows that" in caught.value.reason
+        assert len(robosim.load(path, package_dirs=[folder]).bodies[0].collisions) == 2
+
+    def test_no_folder_is_proposed_that_is_shared(self, tmp_path, monkeypatch):
+        """The home folder holds more than models: that of the mesh alone is proposed."""
+        monkeypatch.setenv("HOME", str(tmp_path))
+        put_mesh(tmp_path / "meshes" / "x.stl")
+        path = robot_file(tmp_path / "r", "../meshes/x.stl")
+        with pytest.raises(LoadError) as caught:
+            robosim.load(path)
+        assert f"package_dirs=['{tmp_path / 'meshes'}']" in caught.value.reason
+
+    def test_folders_of_a_package_are_listed_once(self, tmp_path):
+        path = robot_file(tmp_path / "foo" / "urdf", "package://foo/x.stl")
+        (tmp_path / "foo" / "package.xml").write_text("<package><name>foo</name></package>")
+        with pytest.raises(LoadError) as caught:
+            robosim.load(path, package_dirs=[tmp_path / "foo", tmp_path, f"{tmp_path}/./foo/.."])
+        folders = caught.value.alternatives
+        assert str(tmp_path / "foo") in folders
+        assert len(folders) == len(set(folders)) == len(set(map(os.path.normpath, folders)))

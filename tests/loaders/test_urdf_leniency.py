@@ -255,3 +255,91 @@ class TestMadeUpNames:
         robot = robosim.load(write(A, B, link_xml("c"), joint_xml("ball_constraint0", "a", "b"),
                                    joint_xml("k", "a", "c"), ball))  # fmt: skip
         assert robot.loop_joints[0].name == "ball_constraint0_"
+
+
+def hinged(limit=LIMIT, inside=INERTIAL):
+    """Two links and the hinge between them."""
+    return A, link_xml("b", inside), joint_xml("j", "a", "b", "revolute", limit)
+
+
+@pytest.mark.parametrize("high", ["1.79769e+308", "1.7976931348623157e308", "1e101"])
+def test_limits_as_large_as_a_double_are_none(write, high):
+    limit = f'<limit lower="-{high}" upper="{high}" effort="{high}" velocity="{high}"/>'
+    joint = robosim.load(write(*hinged(limit))).joints[-1]
+    assert (float(joint.lower[0]), float(joint.upper[0])) == (-np.inf, np.inf)
+    assert (joint.effort_limit, joint.velocity_limit) == (np.inf, np.inf)
+
+
+@pytest.mark.parametrize("word", ["1e400", "inf", "nan"])
+def test_limits_that_no_double_has_are_refused(write, word):
+    with pytest.raises(LoadError, match=f"not '{word}'"):
+        robosim.load(write(*hinged(f'<limit lower="0" upper="{word}" effort="1" velocity="1"/>')))
+
+
+@pytest.mark.parametrize("what", ["velocity", "effort"])
+def test_minus_one_is_no_limit(write, what):
+    values = {"effort": "3", "velocity": "2"} | {what: "-1"}
+    limit = '<limit lower="0" upper="1" effort="{effort}" velocity="{velocity}"/>'
+    robot = robosim.load(write(*hinged(limit.format(**values))))
+    (told,) = about(robot, "of -1 is taken as unlimited")
+    assert f"'{what}'" in told
+    joint = robot.joints[-1]
+    found = {"effort": joint.effort_limit, "velocity": joint.velocity_limit}
+    assert found == {"effort": 3.0, "velocity": 2.0} | {what: np.inf}
+
+
+def test_of_two_inertials_the_first_counts_as_in_pinocchio(write):
+    pinocchio = pytest.importorskip("pinocchio")
+    second = INERTIAL.replace('<mass value="', '<mass value="7')
+    assert second != INERTIAL
+    path = write(*hinged(inside=INERTIAL + second + second))
+    robot = robosim.load(path)
+    (told,) = about(robot, "several <inertial>")
+    assert "link 'b'" in told
+    model = pinocchio.buildModelFromUrdf(str(path))
+    np.testing.assert_allclose(robot.body("b").mass, model.inertias[1].mass)
+    np.testing.assert_allclose(robot.body("b").inertia, model.inertias[1].inertia)
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        "<collision/>",
+        '<collision name="c"><origin xyz="0 0 1"/></collision>',
+        "<collision><geometry/></collision>",
+        "<collision/><collision><geometry><box size='1 1 1'/></geometry></collision><collision/>",
+    ],
+)
+def test_collisions_without_a_shape_are_left_out(write, inside):
+    robot = robosim.load(write(link_xml("a", INERTIAL + inside)))
+    (told,) = about(robot, "no shape: <collision>")
+    assert "link 'a'" in told
+    assert len(robot.bodies[0].collisions) == inside.count("box")
+
+
+MISSING = '<collision><geometry><mesh filename="none.stl"/></geometry></collision>'
+
+
+@pytest.mark.parametrize("options", [{"contacts": "none"}, {"ground": False}])
+def test_a_collision_mesh_that_nothing_touches_may_be_missing(write, options):
+    path = write(link_xml("a", INERTIAL + MISSING))
+    robot = robosim.load(path, **options)
+    assert about(robot, "collision meshes that do not exist are left out: none.stl")
+    assert robot.bodies[0].collisions == ()
+    more = {"obstacles": robosim.HalfSpace()}, {"self_collision": True}
+    for touches in ({}, {"contacts": "all"}, *({**options, **one} for one in more)):
+        with pytest.raises(robosim.errors.MissingFileError, match=r"none\.stl"):
+            robosim.load(path, **touches)
+
+
+def test_a_prop_of_one_link_without_mass_is_there_and_does_not_move(write):
+    shape = f"<visual>{BOX}</visual><collision>{BOX}</collision>"
+    path = write(link_xml("a", shape))
+    robot = robosim.load(path)
+    assert robot.warnings == ("link 'a' has no mass and no joint: nothing in the robot can move",)
+    assert (robot.nq, len(robot.bodies[0].visuals)) == (0, 1)
+    sim = Simulation(robot)
+    sim.run(0.01)
+    assert sim.energy() == 0
+    with pytest.raises(LoadError, match="cannot float"):
+        robosim.load(path, floating_base=True)

@@ -156,8 +156,9 @@ def test_includes_stay_inside(tmp_path, name):
         ("${'x' * 10**10}", "memory|MB"),
         ("${nobody}", "nobody"),
         ("${1/0}", "zero"),
+        ("$(arg arm)", r"xacro_args=\{'arm': '...'\} gives it \(--xacro-arg arm:=...\)"),
     ],
-    ids=["memory", "name", "zero"],
+    ids=["memory", "name", "zero", "argument"],
 )
 def test_what_fails_is_told(tmp_path, inside, said):
     path = write(tmp_path / "r.xacro", f'<a x="{inside}"/>', thing(1))

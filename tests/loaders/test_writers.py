@@ -608,11 +608,45 @@ class TestMjcf:
         np.testing.assert_allclose(np.linalg.norm(gap), np.linalg.norm(a - b), rtol=1e-9)
 
     def test_a_loop_that_it_has_not_is_refused(self, tmp_path):
-        joints = (Joint("j1", "revolute", None, "a"), Joint("j2", "revolute", None, "b"),
+        joints = (Joint("j1", "revolute", None, "a"), Joint("j2", "prismatic", None, "b"),
                   Joint("loop", "planar", "a", "b"))  # fmt: skip
         robot = Mechanism("m", (rod("a"), rod("b")), joints)
         with pytest.raises(robosim.SaveError, match=r"'loop'.*'planar'.*loop_joint"):
             robosim.save(robot, tmp_path / "x.xml")
+
+    @pytest.mark.parametrize("kind", ["prismatic", "cylindrical", "planar"])
+    @pytest.mark.parametrize("angle", [0.0, 0.7])
+    def test_a_loop_is_cut_where_it_can_be_closed(self, tmp_path, kind, angle):
+        """A slider-crank that its slide closes: the file has the slide, and its pin as the loop."""
+        tip, reach = 0.3 * np.array((np.cos(angle), 0.0, -np.sin(angle))), 0.8
+        lean = np.arcsin(tip[2] / reach)
+        end = tip[0] + reach * np.cos(lean)
+        joints = (
+            Joint("turn", "revolute", None, "crank", (0, 1, 0)),
+            Joint("knee", "revolute", "crank", "rod", (0, 1, 0), (0.3, 0, 0), actuated=False),
+            Joint("pin", "revolute", "rod", "slider", (0, 1, 0), (reach, 0, 0), actuated=False),
+            Joint("slide", kind, None, "slider", (0, 1, 0) if kind == "planar" else (1, 0, 0),
+                  (0.9, 0, 0), actuated=False),
+        )  # fmt: skip
+        bodies = (rod("crank"), rod("rod"), rod("slider"))
+        q = (angle, lean - angle, -lean)
+        robot = Mechanism("m", bodies, joints, home=q, configurations={"start": q})
+        assert robosim.save(robot, tmp_path / "x.xml") == ()
+        again = robosim.load(tmp_path / "x.xml", self_collision=False)
+        (loop,) = again.loop_joints
+        assert {loop.parent, loop.child} == {"rod", "slider"}
+        assert loop.kind == "revolute"
+        slid = again.q_names.index("slide") if kind == "prismatic" else None
+        if slid is not None:
+            assert again.home[slid] == pytest.approx(end - 0.9, abs=1e-12)
+        first, second = (robosim.Simulation(one, timestep=1e-3) for one in (robot, again))
+        start = first.frame("slider")[0]
+        first.run(0.2)
+        second.run(0.2)
+        assert np.abs(first.frame("slider")[0] - start).max() > 0.01
+        for name in ("crank", "rod", "slider"):
+            for ours, theirs in zip(first.frame(name), second.frame(name), strict=True):
+                np.testing.assert_allclose(theirs, ours, atol=1e-8)
 
 
 class TestFiles:

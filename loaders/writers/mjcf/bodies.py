@@ -15,6 +15,7 @@ from robosim import quaternions
 from robosim.description.body import Body, Frame, Geometry
 from robosim.description.contact_points import link_of
 from robosim.description.joint import Joint
+from robosim.errors import SaveError
 from robosim.loaders.writers.mjcf.document import Document
 from robosim.loaders.writers.mjcf.joints import write_joint
 from robosim.loaders.writers.mjcf.obstacles import TOUCHED
@@ -37,7 +38,19 @@ def write_world(document: Document) -> None:
 
 
 def write_bodies(document: Document) -> None:
-    """Write all bodies, depth first; joints of carriers are moved to the body that they carry."""
+    """Write all bodies, depth first; joints of carriers are moved to the body that they carry.
+
+    Raises
+    ------
+    SaveError
+        For a robot without any mass, of which the masses of its links could be a share.
+    """
+    bodies = document.mechanism.bodies
+    if all(body.carrier for body in bodies):
+        raise SaveError(
+            f"no link of '{document.mechanism.name}' has a mass, and MuJoCo refuses links without "
+            f"one: {', '.join(body.name for body in bodies)}; URDF has such links"
+        )
     waiting: dict[str, list[Joint]] = {}
     parents: dict[str, str | None] = {}
     for joint in document.mechanism.tree_joints:
@@ -56,7 +69,8 @@ def _only_between(document: Document, body: Body) -> bool:
     ends = [end for joint in document.mechanism.joints for end in (joint.parent, joint.child)]
     bare = len(body.frames) == 1 and not body.visuals and not body.collisions
     if body.carrier and not (bare and ends.count(body.name) == 2):
-        document.lost.add("that links have no mass, for which MuJoCo refuses a file", body.name)
+        what = "that links have no mass, for which MuJoCo refuses a file, and so have some in this"
+        document.lost.add(what, f"{body.name} ({body.mass:g} kg)")
         return False
     return body.carrier
 

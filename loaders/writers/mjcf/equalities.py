@@ -13,6 +13,7 @@ from robosim import quaternions
 from robosim.description.joint import Joint
 from robosim.description.tendon import Term
 from robosim.errors import SaveError
+from robosim.loaders.writers.mjcf.cuts import CLOSING
 from robosim.loaders.writers.mjcf.document import Document
 from robosim.loaders.writers.mjcf.tendons import counts_backwards, is_curve
 from robosim.loaders.writers.parts import bounds, child, text
@@ -108,7 +109,7 @@ def _loop(document: Document, equality: etree._Element, joint: Joint) -> None:
         case kind:
             raise SaveError(
                 f"joint '{joint.name}': MJCF has no loop closed by a joint of kind '{kind}' "
-                "(known: spherical, revolute, fixed); URDF with <loop_joint> has"
+                f"(known: {', '.join(CLOSING)}); URDF with <loop_joint> has"
             )
     for name, step in ends:
         first = document.site(f"{name}_1", joint.parent, p_a + R @ step)
