@@ -123,7 +123,17 @@ class Dynamics(TreeDynamics):
             closes a loop with an armature, or with a spring of its free rotation.
         """
         return self._constrained().acceleration(
-            q, v, tau, wrenches, passive, time, accelerations, limits, contacts, grasps, stabilization
+            q,
+            v,
+            tau,
+            wrenches,
+            passive,
+            time,
+            accelerations,
+            limits,
+            contacts,
+            grasps,
+            stabilization,
         )
 
     def constrained_inverse_dynamics(
