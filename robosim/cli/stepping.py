@@ -181,7 +181,7 @@ class Stepping:
         return arguments.controller(name, robot, timestep, *options)
 
     def check(self, robot: Mechanism) -> dict[str, Any] | None:
-        """The start of the robot, as by `start_state`; refuses options that do not fit."""
+        """The start of the robot, as by `start_state`; refuses what cannot be simulated."""
         if not (math.isfinite(self.timestep) and self.timestep > 0):
             raise OptionError(f"--timestep must be a positive number, not {self.timestep!r}")
         if self.facets is not None and self.friction_cone != "linearized":
@@ -192,6 +192,10 @@ class Stepping:
             )
         if self.contacts is not None and self.formulation != "reduced":
             raise OptionError("--contacts is for --formulation reduced")
+        if self.formulation == "maximal":
+            from robosim.simulation.massless import simulated
+
+            simulated(robot, self.massless, self.impossible_inertia)
         return start_state(robot, self.pose, self.q or (), self.v or (), self.drop)
 
     def start(self, robot: Mechanism, timestep: float, lanes: bool = False) -> Formulation:

@@ -22,6 +22,8 @@ from robosim.description.surfaces import checked_surface
 from robosim.errors import ModelError
 from robosim.validation import Array, Frozen, frozen_array, parts, read_only
 
+ROUNDING = 1e-15  # of the largest principal moment
+
 
 def _checked_drag(drag: ArrayLike | None, element: str) -> Array | None:
     """A drag as a matrix (6, 6), or None if it is zero."""
@@ -102,7 +104,7 @@ class Body(OfShapes, Frozen):
     @cached_property
     def principal_moments(self) -> Array:
         """Principal moments of inertia (3,) [kg m^2], ascending."""
-        return read_only(np.linalg.eigvalsh(np.asarray(self.inertia)))
+        return read_only(moments_of(np.asarray(self.inertia)))
 
     def impossible_inertia(self) -> str | None:
         """A sentence if no mass distribution has this inertia, else None.
@@ -122,6 +124,12 @@ class Body(OfShapes, Frozen):
                 "the triangle inequality; no real body has them"
             )
         return None
+
+
+def moments_of(inertia: Array) -> Array:
+    """Principal moments (3,) of an inertia (3, 3), ascending; zero if they are mere rounding."""
+    moments = np.linalg.eigvalsh(inertia)
+    return np.where(np.abs(moments) < ROUNDING * np.abs(moments).max(), 0.0, moments)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robosim.description.body import Body
+from robosim.description.body import Body, moments_of
 from robosim.validation import Array
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def ball(mass: float) -> Array:
 def turnable(inertia: ArrayLike, mass: float) -> Array:
     """An inertia (3, 3), or that of a ball if it is not positive definite."""
     inertia = np.asarray(inertia)
-    return inertia if np.linalg.eigvalsh(inertia)[0] > 0 else ball(mass)
+    return inertia if moments_of(inertia)[0] > 0 else ball(mass)
 
 
 def unturnable(robot: Mechanism) -> list[Body]:
