@@ -35,6 +35,7 @@ from robosim.errors import (
     StateError,
     ViewerError,
 )
+from robosim.submodules import on_first_use
 from robosim.version import __version__
 
 if TYPE_CHECKING:
@@ -82,6 +83,17 @@ _LAZY = {
     "to_pinocchio": "robosim.peers.conversions",
     "warmup": "robosim.batch",
 }
+
+# Modules that users name after `import robosim` alone, imported on first use as well.
+_module = on_first_use(
+    __name__,
+    (
+        "actuators", "batch", "bodies", "cluster", "collision", "comparison", "conformance",
+        "controllers", "conversions", "derivatives", "dynamics", "elements", "envs", "gradients",
+        "identification", "joints", "learning", "loaders", "log", "mechanism", "models", "muscles",
+        "optimize", "overlaps", "peers", "readout", "sensors", "tendons", "viz",
+    ),
+)  # fmt: skip
 
 __all__ = [
     "BatchSimulation",
@@ -143,7 +155,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in _LAZY:
         return getattr(import_module(_LAZY[name]), name)
-    raise AttributeError(f"module 'robosim' has no attribute '{name}'")
+    return _module(name)
 
 
 def __dir__() -> list[str]:

@@ -1,5 +1,6 @@
 """Live view in the browser, recordings and plots."""
 
+from robosim.submodules import on_first_use
 from robosim.viz.controls import Button, Slider
 from robosim.viz.pacing import RealTimePacer
 from robosim.viz.playback import replay
@@ -17,3 +18,5 @@ __all__ = [
     "live",
     "replay",
 ]
+
+__getattr__ = on_first_use(__name__, ("plots", "scene", "watch"))

@@ -102,8 +102,8 @@ def simulate(
         remark(f"warning: {warning}")
     logged = Also(channels_of(robot, also or ()), every)
     timestep = stepping.timestep
-    control = stepping.controls(stepping.controller, robot, timestep)
     stepping.check(robot)
+    control = stepping.controls(stepping.controller, robot, timestep)
     steps = round(seconds / timestep)
     if steps == 0:
         raise OptionError(f"--seconds {seconds:g} is no step of --timestep {timestep:g}")

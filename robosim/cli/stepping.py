@@ -163,7 +163,7 @@ class Stepping:
         return arguments.controller(name, robot, timestep, *options)
 
     def check(self, robot: Mechanism) -> dict[str, Any] | None:
-        """The start of the robot, as by `start_state`; refuses options that do not fit."""
+        """The start of the robot, as by `start_state`; refuses what cannot be simulated."""
         positive("--timestep", self.timestep)
         if self.facets is not None and self.friction_cone != "linearized":
             raise OptionError("--facets is for --friction-cone linearized")
@@ -173,6 +173,10 @@ class Stepping:
             )
         if self.contacts is not None and self.formulation != "reduced":
             raise OptionError("--contacts is for --formulation reduced")
+        if self.formulation == "maximal":
+            from robosim.simulation.massless import simulated
+
+            simulated(robot, self.massless, self.impossible_inertia)
         return start_state(robot, self.pose, self.q or (), self.v or (), self.drop)
 
     def start(self, robot: Mechanism, timestep: float, lanes: bool = False) -> Formulation:

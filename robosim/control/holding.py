@@ -84,7 +84,7 @@ def holds_over(pd: PD, inertia: Array, timestep: float) -> bool:
     in v of the inertia M, of kd and of kp. The roots are within the unit circle if ``h d < 2 m``
     and ``h k < 2 d``. Sufficient conditions are that h times the largest eigenvalue of
     ``M^-1 kd`` is below 2, and that ``h kp < 2 kd`` for each joint. Contacts and loops only add
-    to the inertia.
+    to the inertia. Without inertia along a coordinate, none is stable.
 
     Parameters
     ----------
@@ -96,7 +96,11 @@ def holds_over(pd: PD, inertia: Array, timestep: float) -> bool:
     g = pd.gains[pd.gains["v_index"] < len(inertia)]
     columns = np.zeros((len(inertia), len(g)))
     columns[g["v_index"], np.arange(len(g))] = np.sqrt(g["kd"])
-    fastest = np.linalg.eigvalsh(columns.T @ np.linalg.solve(inertia, columns)).max(initial=0.0)
+    try:
+        answers = np.linalg.solve(inertia, columns)
+    except np.linalg.LinAlgError:  # something moves without inertia, and so at any speed
+        return False
+    fastest = np.linalg.eigvalsh(columns.T @ answers).max(initial=0.0)
     active = (g["kp"] != 0.0) | (g["kd"] != 0.0)
     stiff = np.any(timestep * g["kp"][active] >= 2 * g["kd"][active])
     return bool(timestep * fastest < 2 and not stiff)

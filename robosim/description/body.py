@@ -17,11 +17,12 @@ from robosim import quaternions
 from robosim.description.geometry import GEOMETRY_KINDS as GEOMETRY_KINDS
 from robosim.description.geometry import Frame as Frame
 from robosim.description.geometry import Geometry as Geometry
-from robosim.description.inertial import is_positive_definite
 from robosim.description.solid_bodies import OfShapes
 from robosim.description.surfaces import checked_surface
 from robosim.errors import ModelError
 from robosim.validation import Array, Frozen, frozen_array, not_negative, parts, read_only
+
+ROUNDING = 1e-15  # of the largest principal moment
 
 
 def _checked_drag(drag: ArrayLike | None, element: str) -> Array | None:
@@ -103,7 +104,7 @@ class Body(OfShapes, Frozen):
     @cached_property
     def principal_moments(self) -> Array:
         """Principal moments of inertia (3,) [kg m^2], ascending."""
-        return read_only(np.linalg.eigvalsh(np.asarray(self.inertia)))
+        return read_only(moments_of(np.asarray(self.inertia)))
 
     def impossible_inertia(self) -> str | None:
         """A sentence if no mass distribution has this inertia, else None.
@@ -111,7 +112,7 @@ class Body(OfShapes, Frozen):
         Principal moments must be positive, and satisfy the triangle inequality J1 + J2 >= J3.
         """
         moments = self.principal_moments
-        if not is_positive_definite(moments):
+        if not moments[0] > 0:
             return (
                 f"body '{self.name}': the inertia is not positive definite, its principal moments "
                 f"are {moments.tolist()}; Simulation refuses it, or takes that of a ball with "
@@ -123,6 +124,12 @@ class Body(OfShapes, Frozen):
                 "the triangle inequality; no real body has them"
             )
         return None
+
+
+def moments_of(inertia: Array) -> Array:
+    """Principal moments (3,) of an inertia (3, 3), ascending; zero if they are mere rounding."""
+    moments = np.linalg.eigvalsh(inertia)
+    return np.where(np.abs(moments) < ROUNDING * np.abs(moments).max(), 0.0, moments)
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,15 +17,6 @@ class Inertial(NamedTuple):
     inertia: Array
 
 
-# Of the largest principal moment; a smaller one is zero but for rounding, and has no inverse.
-_SINGULAR = 1e-14
-
-
-def is_positive_definite(moments: Array) -> bool:
-    """Whether principal moments (3,), ascending, are all positive beyond rounding."""
-    return bool(moments[0] > _SINGULAR * moments[2])
-
-
 def merge(parts: list[Inertial]) -> Inertial:
     """The inertial of all `parts` together, all in the same axes, by the parallel-axis theorem.
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robosim.description.body import Body
-from robosim.description.inertial import is_positive_definite
+from robosim.description.body import Body, moments_of
 from robosim.validation import Array
 
 if TYPE_CHECKING:
@@ -28,12 +27,12 @@ def ball(mass: float) -> Array:
 def turnable(inertia: ArrayLike, mass: float) -> Array:
     """An inertia (3, 3), or that of a ball if it is not positive definite."""
     inertia = np.asarray(inertia)
-    return inertia if is_positive_definite(np.linalg.eigvalsh(inertia)) else ball(mass)
+    return inertia if moments_of(inertia)[0] > 0 else ball(mass)
 
 
 def unturnable(robot: Mechanism) -> list[Body]:
     """Bodies with a principal moment of inertia that is not positive."""
-    return [body for body in robot.bodies if not is_positive_definite(body.principal_moments)]
+    return [body for body in robot.bodies if not body.principal_moments[0] > 0]
 
 
 def with_balls(robot: Mechanism, bodies: Collection[Body]) -> Mechanism:

@@ -68,8 +68,8 @@ class Multipliers:
         the length; a tension is negative.
     limit_forces : mapping of names to () [N m or N]
         Along the coordinate or length: not negative at a lower bound, not positive at an upper one.
-    contact_forces : mapping of names to (3,) [N], on the body, world axes
-        That of a contact point does not pull the body down.
+    contact_forces : mapping of contacts and grasps to (3,) [N], on the body, world axes
+        That of a contact does not pull the body down.
     """
 
     names: tuple[str, ...]
@@ -109,7 +109,7 @@ class ConstrainedDynamics:
         self._made: dict[tuple[tuple[str, ...], ...], Constraints] = {}
 
     def constraints(self, *asked: Iterable[str]) -> Constraints:
-        """The constraints with limits, contacts, and joints whose accelerations are given."""
+        """The constraints with limits, contacts, grasps, and joints of given accelerations."""
         key = tuple(map(_names, asked))
         if key not in self._made:
             self._made[key] = Constraints(self._on, self._lengths, *key)
@@ -126,6 +126,7 @@ class ConstrainedDynamics:
         accelerations: Mapping[str, ArrayLike] | None,
         limits: Iterable[str],
         contacts: Iterable[str],
+        grasps: Iterable[str],
         stabilization: float,
     ) -> tuple[Array, Multipliers]:
         """See `Dynamics.constrained_acceleration`."""
@@ -134,7 +135,7 @@ class ConstrainedDynamics:
         if rate < 0:
             raise StateError(f"stabilization must not be negative, not {stabilization!r}")
         _, given = on.held(accelerations or {})
-        constraints = self.constraints(limits, contacts, accelerations or ())
+        constraints = self.constraints(limits, contacts, grasps, accelerations or ())
         tau, still = on.finite("tau", tau, on.a), np.zeros(self.robot.nv)
         needed = tree.inverse_dynamics(q, v, still, wrenches, passive=passive)
         on.common({"q, v or a wrench": needed, "tau": tau})
@@ -166,10 +167,11 @@ class ConstrainedDynamics:
         weights: Mapping[str, float] | None,
         limits: Iterable[str],
         contacts: Iterable[str],
+        grasps: Iterable[str],
     ) -> tuple[Array, Multipliers]:
         """See `Dynamics.constrained_inverse_dynamics`."""
         on, tree = self._on, self._tree
-        constraints = self.constraints(limits, contacts, ())
+        constraints = self.constraints(limits, contacts, grasps, ())
         driven = [element.rows for element in constraints.elements if element.kind == "drive"]
         drives, costs = self._actuated(actuated, weights)
         forces = tree.inverse_dynamics(q, v, a, wrenches, passive=passive)

@@ -3,9 +3,9 @@
     g(q, t) = 0,    J v = rate,    J a + J' v = acceleration
 
 Rows are joints that close loops, motions, couplings and tendons of constant length. On request,
-rows are also closed limits, contact points, and joints whose accelerations are given. The
-right-hand sides are zero except for motions and given accelerations. Limits, and contact points
-along the normal of the ground, are one-sided: these push and never pull.
+rows are also closed limits, contacts, grasps, and joints whose accelerations are given. The
+right-hand sides are zero except for motions and given accelerations. Limits, and contacts along
+the normal of the ground, are one-sided: these push and never pull.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class ConstraintRows(NamedTuple):
 class Element(NamedTuple):
     """An element with its rows.
 
-    Kinds are joint, drive, coupling, tendon, limit and contact.
+    Kinds are joint, drive, coupling, tendon, limit and contact; grasps are contacts, too.
     """
 
     kind: str
@@ -69,8 +69,9 @@ class Constraints:
     limits : names of coordinates, of joints with one coordinate that close loops, of tendons
         Each is at its limit, which pushes.
     contacts : names of contact points, or of frames
-        Each keeps its position. A point pushes up; one with a radius rolls on the ground z = 0. A
-        frame is constrained in both directions.
+        Each keeps its position and pushes up. A point with a radius rolls on the ground z = 0.
+    grasps : names of frames
+        Each keeps its position, and may also pull.
     given : names of joints of the tree
         Joints whose accelerations are part of the state.
 
@@ -92,6 +93,7 @@ class Constraints:
         lengths: Lengths,
         limits: Sequence[str] = (),
         contacts: Sequence[str] = (),
+        grasps: Sequence[str] = (),
         given: Sequence[str] = (),
     ) -> None:
         self.robot, self._on, self._lengths = on.robot, on, lengths
@@ -122,6 +124,8 @@ class Constraints:
             self._add("limit", name, 1, self._limit(name))
         for name in contacts:
             self._add("contact", name, 3, self._contact(name))
+        for name in grasps:
+            self._add("contact", name, 3, partial(_held, on.frame(name), *np.zeros((2, 3))))
 
     def _add(
         self, kind: str, name: str, count: int, evaluation: Callable[[_State], _Target]
@@ -238,17 +242,18 @@ class Constraints:
     def _contact(self, name: str) -> Callable[[_State], _Target]:
         robot = self.robot
         points = {point.name: point for point in robot.contacts}
+        up = np.array((0.0, 0.0, 1.0))
         if name in points:
             point = points[name]
             if point.axis is not None:
                 raise ModelError(
-                    "is a rim, which no point of its body is; hold a frame of the body",
+                    "is a rim, which no point of its body is; name a frame of the body",
                     element=f"contact '{name}'",
                 )
             fixed = self._on.fixed(robot.body_index(point.body), point.position)
-            return partial(_held, fixed, _down(point), np.array((0.0, 0.0, 1.0)))
+            return partial(_held, fixed, _down(point), up)
         try:
-            return partial(_held, self._on.frame(name), np.zeros(3), np.zeros(3))
+            return partial(_held, self._on.frame(name), np.zeros(3), up)
         except ModelError as error:
             reason = error.reason.replace("no frame", "no contact point or frame")
             known = tuple(dict.fromkeys((*points, *error.alternatives)))

@@ -75,6 +75,7 @@ class Dynamics(TreeDynamics):
         accelerations: Mapping[str, ArrayLike] | None = None,
         limits: Iterable[str] = (),
         contacts: Iterable[str] = (),
+        grasps: Iterable[str] = (),
         stabilization: float = 0.0,
     ) -> tuple[Array, Multipliers]:
         """Joint accelerations (nv,) under tau and all constraints, and the multipliers.
@@ -100,10 +101,11 @@ class Dynamics(TreeDynamics):
             Equal limits
             constrain both directions.
         contacts : names of contact points or of frames
-            Contact points push or lift off. Points that push do not slide, as friction is
-            unbounded; one with a radius rolls on the ground. A point that would lift off if fixed,
-            and penetrate if released, slides without friction. Frames are fixed in both
-            directions.
+            Contacts push up or lift off. Those that push do not slide, as friction is unbounded;
+            a point with a radius rolls on the ground. A contact that would lift off if fixed,
+            and penetrate if released, slides without friction.
+        grasps : names of frames
+            Frames whose positions are fixed in all directions.
         stabilization : float [1/s]
             w of Baumgarte's ``g'' + 2 w g' + w^2 g = 0``.
 
@@ -121,7 +123,17 @@ class Dynamics(TreeDynamics):
             closes a loop with an armature, or with a spring of its free rotation.
         """
         return self._constrained().acceleration(
-            q, v, tau, wrenches, passive, time, accelerations, limits, contacts, stabilization
+            q,
+            v,
+            tau,
+            wrenches,
+            passive,
+            time,
+            accelerations,
+            limits,
+            contacts,
+            grasps,
+            stabilization,
         )
 
     def constrained_inverse_dynamics(
@@ -136,20 +148,21 @@ class Dynamics(TreeDynamics):
         weights: Mapping[str, float] | None = None,
         limits: Iterable[str] = (),
         contacts: Iterable[str] = (),
+        grasps: Iterable[str] = (),
     ) -> tuple[Array, Multipliers]:
         """The smallest generalized forces (nv,) of actuators for accelerations a, with
         constraints.
 
         The inverse of `constrained_acceleration`. Of all efforts u of actuated coordinates that
         result in a, together with constraint forces, those of the least ``sum of weight u^2``.
-        Limits and contact points do not pull, and have no force if a opens them.
+        Limits and contacts do not pull, and have no force if a opens them.
 
         Parameters
         ----------
         q, v, a : (nq,), (nv,), (nv,), or rows of them
             a must satisfy the constraints. Motions may have any acceleration; the forces that
             drive them are unbounded.
-        wrenches, passive, limits, contacts
+        wrenches, passive, limits, contacts, grasps
             As for `constrained_acceleration`.
         actuated : names of coordinates, or None
             None for those of ``robot.actuated_names``, as a controller has them.
@@ -167,12 +180,12 @@ class Dynamics(TreeDynamics):
         ------
         StateError
             For accelerations that violate constraints, or that no efforts can produce; also if
-            limits or contact points would have to pull.
+            limits or contacts would have to pull.
         ModelError
             For unknown names; for loops as for `constrained_acceleration`.
         """
         return self._constrained().inverse(
-            q, v, a, wrenches, passive, actuated, weights, limits, contacts
+            q, v, a, wrenches, passive, actuated, weights, limits, contacts, grasps
         )
 
     def inverse_kinematics(

@@ -17,6 +17,7 @@ from robosim.envs.task import Moment, Start, Targets, Task, Torques
 from robosim.envs.tasks import TASKS
 from robosim.envs.vector import RobotVectorEnv
 from robosim.learning.domain import Domain
+from robosim.submodules import on_first_use
 
 __all__ = [
     "TASKS",
@@ -35,3 +36,5 @@ __all__ = [
 ]
 
 register()
+
+__getattr__ = on_first_use(__name__, ("sb3",))

@@ -12,6 +12,7 @@ from robosim.peers.libraries import (
     Pinocchio,
     open_peer,
 )
+from robosim.submodules import on_first_use
 
 __all__ = [
     "GRAVITY",
@@ -23,3 +24,5 @@ __all__ = [
     "Pinocchio",
     "open_peer",
 ]
+
+__getattr__ = on_first_use(__name__, ("mujoco_run", "pinocchio_run"))

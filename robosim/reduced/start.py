@@ -9,7 +9,10 @@ from numpy.typing import NDArray
 
 from robosim.description.massless import without_inertia
 from robosim.errors import StateError
-from robosim.kinematics.motions import rates_at, value_at
+from robosim.inverse_kinematics.closing import CLOSED as NEARLY_CLOSED
+from robosim.inverse_kinematics.closing import Closing
+from robosim.kinematics.motions import goal_of, rates_at, value_at
+from robosim.minimal.closing import unresisting
 from robosim.reduced.constraints import loop_rows, violation
 from robosim.reduced.euler import moved
 from robosim.reduced.model import Model
@@ -27,6 +30,8 @@ def close(
 ) -> tuple[Array, Array]:
     """Coordinates and velocities that satisfy constraints, by small motions in the mass metric.
 
+    Where these lead nowhere, as from links in a line, coordinates are searched for farther away.
+
     Raises
     ------
     StateError
@@ -42,25 +47,56 @@ def close(
             q[model.links.q[i]] = value_at(joint, time)
             v[model.links.v[i]] = rates_at(joint, time)
             held[model.links.v[i]] = True
-    for _ in range(ITERATIONS):
-        placed = Placed(model.links, q, v)
-        G, g = _rows(model, placed)
-        if len(G) == 0:
-            return q, v
-        if np.max(np.abs(g)) < CLOSED:
-            break
-        q = moved(model, q, _smallest(placed, G, -g, held))
-    else:
-        worst = float(np.max(np.abs(g)))
-        if worst > OPEN:
-            raise StateError(
-                f"loops and couplings are left open by {worst:.3g} (m or rad) near this start: "
-                "begin nearer to a pose that closes them, or hold fewer joints"
-            )
+    if not (model.robot.loop_joints or model.robot.couplings):
+        return q, v
+    q, worst = _closed(model, q, v, held)
+    if not worst <= OPEN:
+        q = _closed_elsewhere(model, q, v, held, worst)
+    placed = Placed(model.links, q, v)
+    G, _ = _rows(model, placed)
     v = v + _smallest(placed, G, -G @ v, held)
     if np.max(np.abs(G @ v)) > OPEN * max(1.0, float(np.abs(v).max())):
         raise StateError("no velocities keep loops and couplings closed with what is held")
     return q, v
+
+
+def _closed(model: Model, q: Array, v: Array, held: NDArray[np.bool_]) -> tuple[Array, float]:
+    """Coordinates after small motions that close loops and couplings, and what is left of these.
+
+    As given if these motions end far away.
+    """
+    given = q
+    for _ in range(ITERATIONS):
+        placed = Placed(model.links, q, v)
+        G, g = _rows(model, placed)
+        worst = float(np.max(np.abs(g)))
+        if worst < CLOSED:
+            break
+        q = moved(model, q, _smallest(placed, G, -g, held))
+    return (q if worst <= OPEN else given), worst
+
+
+def _closed_elsewhere(
+    model: Model, q: Array, v: Array, held: NDArray[np.bool_], worst: float
+) -> Array:
+    """Closed coordinates near those of a search within limits; a StateError if there are none."""
+    robot = model.robot if model.limited else unresisting(model.robot)
+    given: dict[int, float] = {}
+    for joint, at, rates in zip(robot.tree_joints, model.links.q, model.links.v, strict=False):
+        if held[rates].any():
+            given.update(zip(range(robot.nv)[rates], goal_of(joint, q[at]).tolist(), strict=True))
+    closing = Closing(robot, q, given, np.zeros(robot.nv))
+    for guesses in closing.guesses(q):
+        for guess in guesses:
+            found = closing.search(guess)
+            if found.open_by < NEARLY_CLOSED:
+                there, left = _closed(model, found.q, v, held)
+                if left <= OPEN:
+                    return there
+    raise StateError(
+        f"loops and couplings are left open by {worst:.3g} (m or rad) near this start: "
+        "begin nearer to a pose that closes them, or hold fewer joints"
+    )
 
 
 def _rows(model: Model, placed: Placed) -> tuple[Array, Array]:

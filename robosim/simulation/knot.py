@@ -115,10 +115,11 @@ class Knot(Frames, SimulationBase):
         """Wrench of each joint's constraints on its child, (6,): force [N] and torque [N m],
         world.
 
-        At the joint's point on the child; the mean over the last step, from the constraint
-        impulses at its beginning, in the joint's present directions. Forces along free coordinates
-        (springs, limits, actuators) are not included. If constraints are redundant, the
-        distribution of a load among them is undetermined, and depends on the solver.
+        At the joint's point on the child, in the joint's present directions. The impulse over the
+        length of the last step, which acts at the beginning: a smooth force is that at the knot
+        there. Forces along free coordinates (springs, limits, actuators) are not included. If
+        constraints are redundant, the distribution of a load among them is undetermined, and
+        depends on the solver.
         """
         engine = self.engine
         return readings.joint_wrenches(self.robot, engine.parts, engine.last_interval)
@@ -127,7 +128,8 @@ class Knot(Frames, SimulationBase):
         """Accelerations (nb, 6) at the knot: of centres of mass [m/s^2], angular [rad/s^2]; world.
 
         The values come from the velocities at the knot and over the step before it. So they are
-        delayed by a quarter of the time step. Zero before the first step.
+        delayed by a quarter of the time step, and do not show an impact, whose impulse acts where
+        that step begins. Zero before the first step.
         """
         state = self.parts.state
         return readings.accelerations(state.bodies, state.last_dt[0])
@@ -219,8 +221,9 @@ class Knot(Frames, SimulationBase):
     def coupling_forces(self) -> dict[str, float]:
         """Generalized force of each coupling on the coordinate of its joint [N m or N].
 
-        The force on the coordinate of its source is minus the ratio times this force. The mean
-        over the last step; accurate to first order in dt after the first step, and 0 before.
+        The force on the coordinate of its source is minus the ratio times this force. The
+        impulse at the beginning of the last step over its length; accurate to first order in dt
+        after the first step, and 0 before.
         """
         impulses = self.parts.state.couplings["impulse"]
         names = [coupling.name for coupling in self.robot.couplings]
@@ -235,7 +238,7 @@ class Knot(Frames, SimulationBase):
         Forces that lock joints or tendons with equal limits are included. The force acts along the
         coordinate, from the parent on the child. The value is the total force of the motion without
         the torques given to the step; the joint's own spring, damper and rotor are part of the
-        drive. This force is the mean over the last step, from the impulse at its beginning, and
+        drive. This force is the impulse at the beginning of the last step over its length, and
         belongs to the previous knot. The value is accurate to first order in dt after the first
         step, and 0 before.
         """

@@ -23,7 +23,26 @@ class Placeable(Protocol):
     @property
     def robot(self) -> Mechanism: ...
     def set_state(self, q: ArrayLike | None = None, v: ArrayLike | None = None) -> None: ...
-    def min_gap(self, within: float = 0.1) -> float: ...
+    def contact_positions(self) -> Array: ...
+    def shape_gaps(self, within: float = 0.1) -> Array: ...
+
+
+def _gap_below(sim: Placeable) -> float:
+    """Smallest gap [m] between what moves with the base and what does not; infinite without any.
+
+    Gaps among the robot's own shapes stay as they are, however high the robot is.
+    """
+    robot = sim.robot
+    moved = {robot.tree_joints[0].child}
+    for joint in robot.tree_joints:
+        if joint.parent in moved:
+            moved.add(joint.child)
+    heights = sim.contact_positions()[[point.body in moved for point in robot.contacts], 2]
+    index = {robot.body_index(name) for name in moved}
+    gaps = sim.shape_gaps(REACH)[
+        [(a in index) != (b in index) for (a, _), (b, _) in robot.touching_shapes()]
+    ]
+    return float(min([*heights, *gaps], default=np.inf))
 
 
 def place(sim: Placeable, q: ArrayLike | None, gap: float) -> Array:
@@ -51,7 +70,7 @@ def place(sim: Placeable, q: ArrayLike | None, gap: float) -> Array:
     pose = np.array(checked_pose(robot, "q", np.asarray(robot.home) if q is None else q))
     for _ in range(TRIES):
         sim.set_state(pose)
-        left = sim.min_gap(REACH) - gap
+        left = _gap_below(sim) - gap
         if abs(left) <= NEAR:
             return pose
         if not np.isfinite(left):

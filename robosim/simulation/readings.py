@@ -239,10 +239,10 @@ def tree_reaction(joint: Any, state: State, system: System) -> Array:
 def joint_wrenches(robot: Mechanism, parts: Parts, interval: float) -> dict[str, Array]:
     """Wrench of each joint's constraints on its child, (6,): force [N] and torque [N m], world.
 
-    At the joint's point on the child; the mean over the last step, from the constraint impulses at
-    its beginning, in the joint's present directions. Forces along free coordinates (springs,
-    limits, actuators) are not included. If constraints are redundant, the distribution of a load
-    among them is undetermined, and depends on the solver.
+    At the joint's point on the child, in the joint's present directions. The impulse over the
+    length of the last step, which acts at the beginning: a smooth force is that at the knot there.
+    Forces along free coordinates (springs, limits, actuators) are not included. If constraints are
+    redundant, the distribution of a load among them is undetermined, and depends on the solver.
     """
     model, state, system = parts.model, parts.state, parts.memory.system
     rotations = quaternions.rotation_matrix(state.bodies["q"])
@@ -265,13 +265,17 @@ def accelerations(bodies: NDArray[np.void], intervals: ArrayLike) -> Array:
     """Accelerations (..., nb, 6) at the knot: of centres of mass, and angular ones; world.
 
     In m/s^2 and rad/s^2. The values come from the velocities at the knot and over the interval
-    before it, of lengths (...,) [s]. So accelerations are delayed by a quarter of the time step.
-    Zero before the first step.
+    before it, of lengths (...,) [s]. So accelerations are delayed by a quarter of the time step,
+    and do not show an impact, whose impulse acts where the interval begins. Zero before the first
+    step.
     """
     dt = np.asarray(intervals, dtype=float)[..., None, None]
-    spins = quaternions.turned(quaternions.rotation_matrix(bodies["q"]), bodies["omega"])
-    change = np.concatenate((bodies["v"], spins), axis=-1) - bodies["v_mid"]
-    return np.asarray(2 / np.where(dt == 0, np.inf, dt) * change)
+    # Both are chords, so that a steady rotation has no angular acceleration: over the interval, a
+    # chord is that of half of the turn between two middles, whose sine is what momenta show.
+    middle = bodies["v_mid"].copy()
+    half = 0.5 * dt * middle[..., 3:]
+    middle[..., 3:] *= np.sqrt(1.0 - np.sum(half * half, axis=-1, keepdims=True))
+    return np.asarray(2 / np.where(dt == 0, np.inf, dt) * (bodies["shown"] - middle))
 
 
 def contact_positions(robot: Mechanism, state: State) -> Array:

@@ -12,6 +12,7 @@ from robosim import Body, Joint, Mechanism, Simulation
 from robosim.joints import KINDS
 from robosim.models.builders import chain, free_body, pendulum
 from robosim.quaternions import from_axis_angle, rotation_matrix
+from robosim.sensors import Place, Sensor
 
 GRAVITY = np.array([0.0, 0.0, -9.81])
 DT = 0.01
@@ -402,3 +403,30 @@ def test_accelerations_of_a_fall_and_of_a_turn():
     expected[0, :2], expected[1, 2] = 0.5 * (rate * along - speed**2 * out), rate
     expected = (expected @ rotation_matrix(tilt).T).reshape(1, 6)
     np.testing.assert_allclose(sim.accelerations(), expected, rtol=0, atol=1e-3)
+
+
+@pytest.mark.parametrize("order", [2, 4])
+@pytest.mark.parametrize("turn", [0.01, 0.1, 0.4])
+def test_a_steady_turn_has_the_acceleration_towards_its_axis(turn, order):
+    """Of a wheel about its centre, and of a rod about its end, by `turn` [rad] in each step."""
+    wheel, rod = Body("wheel", 1.0, 0.1 * np.eye(3)), Body("rod", 2.0, np.diag([0.1, 0.2, 0.3]))
+    joints = (
+        Joint("spin", "revolute", None, "wheel", (1, 2, 3)),
+        Joint("axle", "revolute", None, "rod", (0, 0, 1), child_position=(-0.5, 0, 0)),
+    )
+    rim = Sensor("rim", "accelerometer", place=Place("rod", (0.2, 0.0, 0.0)))
+    robot = Mechanism("m", (wheel, rod), joints, sensors=(rim,))
+    sim = Simulation(robot, 1e-3, gravity=(0, 0, 0), order=order)
+    rate = turn / 1e-3
+    sim.set_state(None, [rate, rate])
+    sim.run(0.02)
+    out = np.array([np.cos(sim.q[1]), np.sin(sim.q[1]), 0.0])
+    found = sim.accelerations() / rate**2
+    # The residual that a step may leave, as an acceleration, against the square of the rate.
+    np.testing.assert_allclose(found[:, 3:], 0.0, atol=1e-7)
+    np.testing.assert_allclose(found[0, :3], 0.0, atol=1e-7)
+    # Towards the axis, a chord for an arc: of second order.
+    np.testing.assert_allclose(found[1, :3], -0.5 * out, rtol=0, atol=0.1 * turn**2)
+    assert np.cross(out, found[1, :3])[2] == pytest.approx(0.0, abs=1e-7)
+    expected = [-0.7, 0.0, 0.0]
+    np.testing.assert_allclose(sim.sensor("rim") / rate**2, expected, rtol=0, atol=0.1 * turn**2)

@@ -38,6 +38,8 @@ def about(robot, words):
         (MOMENTS.format(0, 0, 0), 0.0),
         (MOMENTS.format(-0.1, 0.2, 0.3), 0.2),
         (MOMENTS.format(0, 0.3, 0.3), 0.3),
+        # Of rank two, with a moment that rounding leaves above zero.
+        ('<inertia ixx="0.01" iyy="0.003" izz="0.01" ixy="0" ixz="0.01" iyz="0"/>', 0.003),
         ("", 0.0),
         ('<inertia iyy="0.25"/>', 0.25),
     ],

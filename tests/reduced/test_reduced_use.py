@@ -212,6 +212,34 @@ def test_starts_are_closed() -> None:
     assert sim.q[1] == pytest.approx(-2.0 * sim.q[0] + 0.1, abs=1e-12)
 
 
+@pytest.mark.parametrize("hold", [(), ("crank",)])
+def test_links_that_are_drawn_in_a_line_start_closed(hold: tuple[str, ...]) -> None:
+    """As a file without a home has them: no small motion begins to close the loop."""
+    lengths, at = (0.3, 0.8, 0.6), np.zeros(3)
+    bodies, joints = [], []
+    for k, (name, length) in enumerate(zip(("crank", "coupler", "rocker"), lengths, strict=True)):
+        moments = np.array([1e-4, length**2 / 12, length**2 / 12])
+        bodies.append(Body(name, 1.0, np.diag(moments)))
+        end = np.array([-0.5 * length, 0.0, 0.0])
+        parent = bodies[k - 1].name if k else None
+        joints.append(Joint(name, "revolute", parent, name, (0, 1, 0), at, end))
+        at = -end
+    pin = Joint("pin", "revolute", None, "rocker", (0, 1, 0), (0.7, 0, 0), at, actuated=False)
+    robot = Mechanism("four bar", tuple(bodies), (*joints, pin))
+    sim = ReducedSimulation(robot, 1e-3)
+    assert sim.constraint_violation() < 1e-9
+    sim.set_state(np.zeros(3), [2.0, 0.0, 0.0], hold=hold)
+    assert sim.constraint_violation() < 1e-9
+    if hold:
+        assert sim.q[0] == 0.0
+        assert sim.v[0] == 2.0
+    # Of a Simulation that is put there, nothing moves.
+    whole = robosim.Simulation(robot, 1e-3)
+    whole.set_state(sim.q, sim.v)
+    np.testing.assert_allclose(whole.q, sim.q, atol=1e-8)
+    np.testing.assert_allclose(whole.v, sim.v, atol=1e-8)
+
+
 def test_gears_that_are_too_many_are_constraints() -> None:
     """A ring of couplings that agree moves as one of them."""
     ring = (Coupling("g", "joint2", "joint1", -2.0), Coupling("h", "joint1", "joint2", -0.5))
@@ -509,7 +537,7 @@ def test_a_step_that_fails_leaves_the_knot() -> None:
 
 
 def test_a_coordinate_without_inertia_is_refused() -> None:
-    light = Body("body", 1.0, np.diag([1.0, 1.0, 1e-20]))
+    light = Body("body", 1.0, np.diag([1e-6, 1e-6, 1e-20]))
     with pytest.raises(ModelError, match="coordinate 'hinge': the mass matrix has no inverse"):
         ReducedSimulation(replace(pendulum(), bodies=(light,)))
 

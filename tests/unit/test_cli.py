@@ -49,6 +49,27 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     return invoke
 
 
+TURNS_WITHOUT_INERTIA = """
+<robot name="thin">
+  <link name="world"/>
+  <link name="rod"><inertial><mass value="1"/>
+    <inertia ixx="0" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="j" type="revolute"><parent link="world"/><child link="rod"/><axis xyz="1 0 0"/>
+    <limit lower="-1" upper="1" effort="5" velocity="5"/></joint>
+</robot>
+"""
+
+
+@pytest.mark.parametrize("options", [(), ("--controller", "stand"), ("--controller", "zero")])
+def test_a_robot_that_cannot_be_simulated_is_refused_whatever_controls_it(run, tmp_path, options):
+    (tmp_path / "thin.urdf").write_text(TURNS_WITHOUT_INERTIA)
+    found = run("simulate", "thin.urdf", "--seconds", "0.01", *options)
+    assert isinstance(found.exception, SystemExit)
+    assert "body 'rod': inertia must be positive definite" in " ".join(found.output.split())
+    found = run("simulate", "thin.urdf", "--seconds", "0.01", "--impossible-inertia", "ball")
+    assert found.exit_code == 0, found.output
+
+
 @pytest.fixture
 def controllers(run: Run, tmp_path: Path) -> Iterator[str]:
     """The name of a module with controllers, good and bad, in the working directory."""

@@ -67,7 +67,7 @@ CASES = {
        for kind in KINDS if kind != "floating" for parent in ("b1", None)},
     "couplings": lambda: (coupled(), {"limits": ("hinge",)}),
     "tendons": lambda: (tendons(), {"limits": ("limited",)}),
-    "contacts": lambda: (held(), {"contacts": ("tip", "ball", "b0")}),
+    "contacts": lambda: (held(), {"contacts": ("tip", "ball", "b0"), "grasps": ("b1",)}),
 }  # fmt: skip
 
 

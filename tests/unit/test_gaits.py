@@ -8,7 +8,18 @@ import numpy as np
 import pytest
 
 import robosim
-from robosim import BatchSimulation, ControllerError, ModelError, OptionError, Simulation
+from robosim import (
+    BatchSimulation,
+    Body,
+    ContactPoint,
+    ControllerError,
+    Geometry,
+    Joint,
+    Mechanism,
+    ModelError,
+    OptionError,
+    Simulation,
+)
 from robosim import StateError as NoState
 from robosim.control.gaits import LEGS, PARAMETERS, standing_gait
 from robosim.controllers import PD, Gait, trot
@@ -171,6 +182,39 @@ def test_a_robot_is_placed_above_what_it_may_touch(ground):
     batch.place(q, 0.02, index=1)
     np.testing.assert_array_equal(batch.q[1], sim.q)
     np.testing.assert_array_equal(batch.q[0], robot.home)
+
+
+@pytest.mark.parametrize("ground", [True, False])
+def test_a_robot_that_collides_with_itself_is_placed_above_the_ground(ground):
+    """Beside a ball that lies there: neither its legs nor the ball come nearer as it descends."""
+
+    def box(name, size, mass=1.0):
+        return Body(name, mass, 0.01 * np.eye(3), collisions=(Geometry("box", size),))
+
+    leg = (0.1, 0.08, 0.4)
+    bodies = box("trunk", (0.2, 0.3, 0.2), 5.0), box("left", leg), box("right", leg)
+    ball = Body("ball", 1.0, 0.01 * np.eye(3), collisions=(Geometry("sphere", (0.1,)),))
+    hips = [
+        Joint(
+            f"{name} hip", "revolute", "trunk", name, (0, 1, 0), (0, y, -0.15), (0, 0, 0.25),
+            stiffness=10.0,
+        )
+        for name, y in (("left", 0.045), ("right", -0.045))
+    ]  # fmt: skip
+    bases = Joint("base", "floating", None, "trunk"), Joint("free", "floating", None, "ball")
+    soles = [ContactPoint(name, name, (0.0, 0.0, -0.2)) for name in ("left", "right")]
+    soles.append(ContactPoint("ball", "ball", (0.0, 0.0, 0.0), radius=0.1))
+    robot = Mechanism("biped", (*bodies, ball), (bases[0], *hips, bases[1]), soles)
+    plane = () if ground else [robosim.HalfSpace()]
+    robot = robot.with_contacts(plane, self_collision=True, ground=ground)
+    sim = Simulation(robot)
+    q = np.array(robot.home)
+    q[2] = 1.0
+    q[robot.q_offsets[3] :][:3] = 0.4, 0.0, 0.1001
+    sim.place(q, 0.02)
+    # The soles are 0.6 m below the trunk's centre.
+    assert sim.q[2] == pytest.approx(0.62, abs=1e-8)
+    assert sim.min_gap() < 0.011  # of the legs, and of the ball
 
 
 def test_what_cannot_be_placed_is_told():

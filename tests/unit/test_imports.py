@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -96,6 +97,32 @@ def test_public_names_are_there():
     assert set(robosim.__all__) <= set(dir(robosim))
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         robosim.nothing  # noqa: B018
+
+
+NAMED = """
+import robosim
+for name in NAMES:
+    found = robosim
+    try:
+        for part in name.split("."):
+            found = getattr(found, part)
+    except AttributeError as error:
+        print(error)
+    except robosim.RobosimError as error:
+        assert "get it with: pip install" in str(error), error  # an extra
+"""
+
+
+def test_names_that_the_documents_write_need_no_other_import():
+    """Every ``robosim.module.name``, in an interpreter that has imported `robosim` alone."""
+    root = Path(__file__).parents[2]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in root.glob("docs/*.md"))
+    text += (root / "README.md").read_text(encoding="utf-8")
+    names = set(re.findall(r"\brobosim\.([a-z_]+\.[A-Za-z_][\w.]*\w)", text))
+    assert len(names) > 20
+    assert run(f"NAMES = {sorted(names - {'models.builders.NAME'})}\n{NAMED}").stdout == ""
+    with pytest.raises(AttributeError, match=r"'robosim\.viz' has no attribute 'nothing'"):
+        robosim.viz.nothing  # noqa: B018
 
 
 SMALL = """

@@ -257,13 +257,17 @@ class TestBoxOnItsCorners:
         np.testing.assert_allclose(2 * found[1] - found[0], a, atol=2e-3 * (1 + np.abs(a).max()))
 
 
-def test_frames_are_held_both_ways():
-    """A frame does not lift, as what is gripped."""
-    robot = box()
-    q, up = (0, 0, 0.1, 1, 0, 0, 0), np.array((0, 0, 100.0, 0, 0, 0))
-    a, multipliers = Dynamics(robot).constrained_acceleration(q, np.zeros(6), up, contacts="box")
+@pytest.mark.parametrize("lift", [-20.0, 100.0])
+def test_a_frame_pushes_as_a_contact_and_pulls_as_a_grasp(lift):
+    dynamics, still = Dynamics(box()), np.zeros(6)
+    q, up = (0, 0, 0.1, 1, 0, 0, 0), np.array((0, 0, lift, 0, 0, 0))
+    needed = 3 * G - lift
+    a, multipliers = dynamics.constrained_acceleration(q, still, up, contacts="box")
+    np.testing.assert_allclose(a, [0, 0, max(-needed / 3, 0), 0, 0, 0], atol=1e-9)
+    assert multipliers.contact_forces["box"][2] == pytest.approx(max(needed, 0), abs=1e-9)
+    a, multipliers = dynamics.constrained_acceleration(q, still, up, grasps="box")
     np.testing.assert_allclose(a, 0, atol=1e-9)
-    assert multipliers.contact_forces["box"][2] == pytest.approx(3 * G - 100)
+    assert multipliers.contact_forces["box"][2] == pytest.approx(needed)
 
 
 def test_limits_that_contradict_a_motion():
@@ -277,6 +281,18 @@ class TestLeastForces:
     def feet(self):
         robot = robosim.load("a1")
         return robot, [point.name for point in robot.contacts if "_foot" in point.name]
+
+    def test_three_feet_that_carry_only_if_one_pulls_are_refused(self):
+        """Also if they are named by the frames of their links, as robots with shapes have them."""
+        robot, feet = self.feet()
+        dynamics, q, still = Dynamics(robot), np.array(robot.home), np.zeros(robot.nv)
+        frames = ["FR_foot", "FL_foot", "RR_foot"]
+        points = [foot for foot in feet if not foot.startswith("RL")]
+        for three in (points, frames):
+            with pytest.raises(StateError, match="limits or contacts would have to pull"):
+                dynamics.constrained_inverse_dynamics(q, still, still, contacts=three)
+        _, multipliers = dynamics.constrained_inverse_dynamics(q, still, still, grasps=frames)
+        assert multipliers.contact_forces["FR_foot"][2] < -1
 
     @pytest.mark.parametrize("push", [(0, 0, 60, 8, 8, 0), (0, 0, 90, 4.5, 6, 0)])
     def test_feet_do_not_pull(self, push):
