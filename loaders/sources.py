@@ -64,7 +64,8 @@ def load(
         Friction coefficient of contacts without a coefficient in the file.
     contacts : "all", "feet", "none", or names of links
         Links with contact points on the ground. "feet" are links with such a name, or else the
-        lowest ends of limbs; "none" equals ``ground=False``. The home pose does not depend on it.
+        lowest ends of limbs; "none" equals ``ground=False``, and collision meshes may be missing.
+        The home pose does not depend on it.
     obstacles
         Obstacles for its collision geometry; see `Mechanism.with_contacts`.
     self_collision : bool, "file" or None
@@ -118,7 +119,7 @@ def load(
         srdf=srdf,
         loops=loops,
         xacro_args=dict(xacro_args or {}),
-        touches=bool(obstacles or self_collision or (ground and contacts != "none")),
+        touches=bool(obstacles or self_collision or contacts != "none"),
     )
     if text is None:
         mechanism = _load(name, options)

@@ -15,14 +15,15 @@ from robosim.errors import ModelError
 from robosim.validation import Frozen, frozen_array, not_negative, unit_quaternion
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class HalfSpace(Frozen):
     """A fixed half-space, whose surface is a plane.
 
     Attributes
     ----------
     normal : (3,), out of the ground, of any nonzero length, in world axes
-    point : (3,) [m], on the surface, in world axes
+    point, position : (3,) [m], on the surface, in world axes
+        The same under both names; other obstacles have a position.
     friction : float, Coulomb coefficient
     name : str
     restitution : float, 0 to 1, Newton's coefficient
@@ -43,18 +44,47 @@ class HalfSpace(Frozen):
     surface_velocity: ArrayLike = (0.0, 0.0, 0.0)
     surface_spin: ArrayLike = (0.0, 0.0, 0.0)
 
-    def __post_init__(self) -> None:
-        element = f"half-space '{self.name}'"
-        normal = frozen_array(self.normal, (3,), "normal", element)
-        length = float(np.linalg.norm(normal))
+    def __init__(
+        self,
+        normal: ArrayLike = normal,
+        point: ArrayLike | None = None,
+        friction: float = friction,
+        name: str = name,
+        restitution: float = restitution,
+        torsional_friction: float | None = None,
+        rolling_friction: float | None = None,
+        surface_velocity: ArrayLike = surface_velocity,
+        surface_spin: ArrayLike = surface_spin,
+        *,
+        position: ArrayLike | None = None,
+    ) -> None:
+        element = f"half-space '{name}'"
+        if point is not None and position is not None:
+            raise ModelError("'point' and 'position' are the same; give one", element=element)
+        what, at = ("point", point) if position is None else ("position", position)
+        self._set(
+            point=frozen_array((0.0, 0.0, 0.0) if at is None else at, (3,), what, element),
+            name=name,
+            restitution=restitution,
+            torsional_friction=torsional_friction,
+            rolling_friction=rolling_friction,
+            surface_velocity=surface_velocity,
+            surface_spin=surface_spin,
+        )
+        out = frozen_array(normal, (3,), "normal", element)
+        length = float(np.linalg.norm(out))
         if length == 0:
             raise ModelError("normal must not be zero", element=element)
         self._set(
-            normal=frozen_array(normal / length, (3,), "normal", element),
-            point=frozen_array(self.point, (3,), "point", element),
-            friction=not_negative(self.friction, "friction", element),
+            normal=frozen_array(out / length, (3,), "normal", element),
+            friction=not_negative(friction, "friction", element),
             **checked_surface(self, element),
         )
+
+    @property
+    def position(self) -> ArrayLike:
+        """The point on the surface, (3,) [m], world."""
+        return self.point
 
 
 @dataclass(frozen=True, eq=False)

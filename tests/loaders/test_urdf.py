@@ -157,9 +157,11 @@ class TestBase:
         position, _ = Kinematics(robot, [0.0]).frame("b")
         np.testing.assert_allclose(position, (0.1 * above, 0, 0.5), atol=1e-15)
 
-    def test_a_single_body_without_mass_is_refused(self, write):
-        with pytest.raises(robosim.ModelError, match="no bodies"):
-            robosim.load(write(link_xml("a", "")))
+    def test_a_single_body_without_mass_does_not_move(self, write):
+        robot = robosim.load(write(link_xml("a", "")))
+        assert [(body.name, body.carrier) for body in robot.bodies] == [("a", True)]
+        assert robot.nq == 0
+        assert any("nothing in the robot can move" in text for text in robot.warnings)
 
     def test_a_fixed_base_on_demand(self, write):
         robot = robosim.load(write(A, B, joint_xml("j", "a", "b")), floating_base=False)

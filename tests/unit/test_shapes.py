@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import pickle
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -476,6 +478,8 @@ def test_a_ridge_is_touched_as_an_edge():
     ("make", "message"),
     [
         (lambda: HalfSpace(normal=(0, 0, 0)), "normal must not be zero"),
+        (lambda: HalfSpace(point=(0, 0, 0), position=(0, 0, 0)), "'point' and 'position' are the"),
+        (lambda: HalfSpace(position=(0, 0)), "position"),
         (lambda: HalfSpace(friction=-1), "friction must not be negative, not -1.0"),
         (lambda: HeightField([[1.0, 2.0]], (1, 1)), r"at least 2 by 2, not \(1, 2\)"),
         (lambda: HeightField(np.zeros((3, 3)), (1, -1)), "size must be positive"),
@@ -486,6 +490,17 @@ def test_a_ridge_is_touched_as_an_edge():
 def test_bad_world_geometry_is_refused(make, message):
     with pytest.raises(ModelError, match=message):
         make()
+
+
+def test_a_half_space_has_a_point_or_a_position():
+    for made in (HalfSpace((0, 0, 2), (0, 1, 3)), HalfSpace((0, 0, 2), position=(0, 1, 3))):
+        assert repr(made) == "HalfSpace(point=(0, 1, 3))"
+        np.testing.assert_array_equal(made.position, (0, 1, 3))
+        for again in (replace(made, friction=0.5), pickle.loads(pickle.dumps(made))):
+            np.testing.assert_array_equal(again.point, (0, 1, 3))
+    np.testing.assert_array_equal(replace(made, point=(1, 0, 0)).position, (1, 0, 0))
+    assert HalfSpace().friction == 0.8
+    np.testing.assert_array_equal(HalfSpace().point, 0)
 
 
 def test_a_mesh_without_volume_is_refused():
