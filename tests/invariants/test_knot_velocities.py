@@ -44,8 +44,8 @@ def test_a_rim_that_rolls_turns_as_it_is_told(timestep, width, solver):
     begin = round(0.1 / timestep)  # after the landing
     chords = np.diff(q, axis=0)[begin:] / timestep
     at_knots = np.array(v)[begin + 1 : -1]
-    # Between two chords, but for what their change itself changes.
+    # Between two chords, but for what their change itself changes, and what arcs are longer.
     change = np.abs(np.diff(chords, axis=0))
     middle = 0.5 * (chords[1:] + chords[:-1])
-    assert np.all(np.abs(at_knots - middle) <= change + 1e-3)
+    assert np.all(np.abs(at_knots - middle) <= change + 1000 * timestep**2)
     assert np.diff(energy)[begin:].max() < 1e-6

@@ -37,7 +37,7 @@ def peer_torques(model, controls, q, v):
 
 def test_torques_are_kept_within_the_ranges_of_joints_and_tendons(tmp_path: Path):
     (tmp_path / "m.xml").write_text(ARM)
-    robot = robosim.load(tmp_path / "m.xml", strict=True)
+    robot = robosim.load(tmp_path / "m.xml", strict=True, self_collision=False)
     model = mujoco.MjModel.from_xml_string(ARM)
     assert robot.effort_ranges == {"h": (-3, 5), "s": (1, 2)}
     robosim.save(robot, tmp_path / "again.xml")
@@ -56,7 +56,7 @@ def test_torques_are_kept_within_the_ranges_of_joints_and_tendons(tmp_path: Path
 def test_several_actuators_of_a_tendon_with_a_range_are_told(tmp_path: Path):
     text = ARM.replace("</actuator>", '<motor tendon="rope"/></actuator>')
     (tmp_path / "m.xml").write_text(text)
-    (warning,) = robosim.load(tmp_path / "m.xml").warnings
+    (warning,) = robosim.load(tmp_path / "m.xml", self_collision=False).warnings
     assert "actuatorfrcrange" in warning
     assert "rope" in warning
 
@@ -64,9 +64,9 @@ def test_several_actuators_of_a_tendon_with_a_range_are_told(tmp_path: Path):
 def test_a_range_has_to_be_one(tmp_path: Path):
     (tmp_path / "m.xml").write_text(ARM.replace("-3 5", "5 -3"))
     with pytest.raises(LoadError, match="actuatorfrcrange"):
-        robosim.load(tmp_path / "m.xml")
+        robosim.load(tmp_path / "m.xml", self_collision=False)
     (tmp_path / "m.xml").write_text(ARM)
-    robot = robosim.load(tmp_path / "m.xml")
+    robot = robosim.load(tmp_path / "m.xml", self_collision=False)
     for ranges in ({"h": (2, 1)}, {"nothing": (0, 1)}):
         with pytest.raises(ModelError, match="effort_ranges"):
             replace(robot, effort_ranges=ranges)
@@ -88,7 +88,7 @@ def test_damping_ratios(tmp_path: Path):
     text = ARM[:begin] + SERVOS + ARM[end:]
     text = text.replace('type="slide"', 'type="slide" armature="2" ref=".1"')
     (tmp_path / "m.xml").write_text(text)
-    robot = robosim.load(tmp_path / "m.xml", strict=True)
+    robot = robosim.load(tmp_path / "m.xml", strict=True, self_collision=False)
     model = mujoco.MjModel.from_xml_string(text)
     bias = [actuator.bias for actuator in robot.actuators]
     np.testing.assert_allclose(bias, model.actuator_biasprm[:, :3], rtol=1e-9, atol=1e-12)
@@ -96,7 +96,7 @@ def test_damping_ratios(tmp_path: Path):
     for wrong in ('dampratio="-1"', 'dampratio="1" kv="1"'):
         (tmp_path / "m.xml").write_text(text.replace('dampratio="1"', wrong, 1))
         with pytest.raises(LoadError, match="'dampratio' must not be negative"):
-            robosim.load(tmp_path / "m.xml")
+            robosim.load(tmp_path / "m.xml", self_collision=False)
 
 
 def test_rotors_and_dampers_of_actuators(tmp_path: Path):
@@ -106,7 +106,7 @@ def test_rotors_and_dampers_of_actuators(tmp_path: Path):
     begin, end = ARM.index("<actuator>") + 10, ARM.index("</actuator>")
     text = ARM[:begin] + motors + ARM[end:]
     (tmp_path / "m.xml").write_text(text)
-    robot = robosim.load(tmp_path / "m.xml", strict=True)
+    robot = robosim.load(tmp_path / "m.xml", strict=True, self_collision=False)
     plain = mujoco.MjModel.from_xml_string(ARM)
     model = mujoco.MjModel.from_xml_string(text)
     masses = []
@@ -124,5 +124,5 @@ def test_rotors_and_dampers_of_actuators(tmp_path: Path):
     assert armature == pytest.approx([4.5, 0.4, 0.0])
     more = text.replace("</actuator>", '<motor tendon="rope" armature="1"/></actuator>')
     (tmp_path / "m.xml").write_text(more)
-    (warning,) = robosim.load(tmp_path / "m.xml").warnings
+    (warning,) = robosim.load(tmp_path / "m.xml", self_collision=False).warnings
     assert "armature and damping of actuators of tendons" in warning

@@ -35,7 +35,8 @@ from robosim.kernels.solve.newton import condense_contact
 from robosim.kernels.status import CONVERGED, SINGULAR
 
 STRAY = 3.0  # how much farther than the momenta friction may take the velocities at a knot
-MOVES = 1e300  # rate of a gap that has not stayed closed, which need not be known
+CLOSED = 1e-6  # rate of a gap up to which it has stayed as it was [m/s]; landings are far above
+MOVES = 1e300  # in place of any other rate
 BEYOND = 1e-9  # part of its bound by which a rate at a knot may be beyond it
 STIFF = 1e9  # masses of its contact by which a rate is held
 
@@ -49,7 +50,7 @@ def find_velocities(scheme, model, system, loads, work, options, dt):
     """
     # The parts of a step of order four make up for each other in what the momenta show.
     arc = 0.0 if options.order == 4 else dt
-    limited = begin_projection(model, system, work, options.contact_speed, dt)
+    limited = begin_projection(model, system, work, dt)
     # Not as constants, for each of which all of it would be compiled.
     drag = work.active[0] > 0
     status = project(scheme, model, system, loads, work, dt, drag)
@@ -85,8 +86,8 @@ def find_arcs(scheme, model, system, loads, work, arc):
 
 
 @kernel
-def begin_projection(model, system, work, speed, dt):
-    """Rates of the gaps that have stayed closed; hold no rate at its bound yet.
+def begin_projection(model, system, work, dt):
+    """Tell which gaps have stayed as they were; hold no rate at its bound yet.
 
     Returns how many rates have bounds.
     """
@@ -94,8 +95,7 @@ def begin_projection(model, system, work, speed, dt):
     for n in range(1, work.active[0] + 1):
         w = system.contacts[work.active[n]]
         if not on_joint(work.slots[work.active[n]]):
-            w.rate = (w.gap - w.gap1) / dt
-            w.rate = pick(abs(w.rate) <= speed, w.rate, MOVES)
+            w.rate = pick(abs(w.gap - w.gap1) <= CLOSED * abs(dt), 0.0, MOVES)
     for k in range(model.n_ground, model.contacts.shape[0]):
         if work.slots[k].kind == RATE:
             system.contacts[k].stop = 0.0
@@ -329,7 +329,7 @@ def hold_contact(scheme, model, contact, w, system, work, dt):
 def resist_change(R, R_o, contact, w, work, nb, dt, rate):
     """work.rhs of the bodies: what a contact gives against a change of the interval's velocity.
 
-    Along the normal that is what the chord has there, or the `rate` of the gap.
+    Along the normal that is what the chord has there, or the `rate` of a gap that has stayed.
     """
     t = work.scratch[0]
     fill(0.0, t.w)
@@ -349,9 +349,10 @@ def resist_change(R, R_o, contact, w, work, nb, dt, rate):
 
 @kernel
 def normal_rate(chord, rate):
-    """The normal velocity that a contact has had: of the gap, if that has stayed closed.
+    """The normal velocity that a contact has had: none, if its gap has stayed as it was.
 
-    Else it is that of the point which touches last. Of a rim that rolls that has come from above.
+    Else it is that of the point which touches last. Of a rim that rolls, that point has come from
+    above.
     """
     return pick(rate < MOVES, rate, chord)
 
