@@ -171,7 +171,6 @@ def start_contact(contact, poses, dt, w, t):
     gap = place_contact(contact, poses, t)
     a, b, n = poses[contact.other], poses[contact.body], w.frame[2]
     step_back(contact, gap, dt, w)
-    w.gap1 = gap
     for i in range(3):
         n[i] = t.w[i]
         if contact.kind == RIM:
