@@ -289,12 +289,7 @@ class KernelLibrary(JITCodeLibrary):
 class AsideLibrary(KernelLibrary):
     """The code of a kernel that is seldom called, and not inlined."""
 
-    def finalize(self):
-        for function in self._final_module.functions:
-            if not function.is_declaration and function.linkage == Linkage.external:
-                function.add_function_attribute("noinline")
-                function.add_function_attribute("cold")
-        super().finalize()
+    attributes = "noinline", "cold"
 
 
 def all_linked(library):

@@ -117,6 +117,8 @@ class KernelLower(Lower):
         return None
 
     def lower_function_body(self):
+        for attribute in getattr(self.library, "attributes", ()):
+            self.function.attributes.add(attribute)
         self._fields, self._values = {}, {}
         for block in self.blocks.values():
             for one in block.find_insts(Assign):
