@@ -199,7 +199,8 @@ def test_a_step_without_derivatives_takes_smoother_ones(monkeypatch):
 
     def failing(sims, *given):
         found = linearize_each(sims, *given)
-        return [found[0], error, found[2]]
+        # The one that has failed is done again by itself.
+        return [found[0], error, found[2]] if len(sims) == 3 else found
 
     monkeypatch.setattr("robosim.optimize.derivatives.linearize_each", failing)
     steps = along(sim, q, v, np.zeros((3, 0)), 0.0, speed)
