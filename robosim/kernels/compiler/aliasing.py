@@ -7,6 +7,7 @@ and so may the data of an access that is not marked.
 
 import functools
 import hashlib
+from contextlib import contextmanager
 
 from llvmlite import ir
 from numba.core import types
@@ -32,8 +33,11 @@ def names_of_field(record, name):
     return None if item is None else (*item, f"{record_name(record)}.{name}")
 
 
-def marked(builder, first, names):
-    """Mark the accesses that have been generated in a block, from the instruction `first` on."""
+@contextmanager
+def marked(builder, names):
+    """Mark the accesses that are generated meanwhile in the builder's block."""
+    first = len(builder.block.instructions)
+    yield
     if names is None:
         return
     module = builder.module

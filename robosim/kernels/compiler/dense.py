@@ -176,14 +176,12 @@ def part_of(context, builder, kind, value, k):
         place = builder.gep(value, [WORD(at + offset)], inbounds=True)
         return builder.load(builder.bitcast(place, kind.as_pointer()))
 
-    whole, first = context.get_value_type(part), len(builder.block.instructions)
-    if not isinstance(part, Dense):
-        out = read(0, whole)
-        marked(builder, first, (PLACE,))
-        return out
-    data = read(8 * DATA, whole.elements[DATA])
-    counts = [read(8 * (SHAPE + k), WORD) for k in range(part.ndim)]
-    marked(builder, first, (PLACE,))
+    whole = context.get_value_type(part)
+    with marked(builder, (PLACE,)):
+        if not isinstance(part, Dense):
+            return read(0, whole)
+        data = read(8 * DATA, whole.elements[DATA])
+        counts = [read(8 * (SHAPE + k), WORD) for k in range(part.ndim)]
     return made(builder, whole, item_size(part.dtype), data, counts)
 
 
@@ -201,7 +199,6 @@ def place(context, builder, source, target, value):
         return value
     # As numba has it: an array of parts that are alike, which lies as the structure does.
     room = cgutils.alloca_once(builder, value.type)
-    first = len(builder.block.instructions)
-    builder.store(value, room)
-    marked(builder, first, (PLACE,))
+    with marked(builder, (PLACE,)):
+        builder.store(value, room)
     return builder.bitcast(room, ADDRESS)

@@ -71,9 +71,8 @@ class KernelLower(Lower):
         if counts:
             part = context.get_value_type(resty)
             return made(builder, part, item_size(kind.dtype), address, counts)
-        first = len(builder.block.instructions)
-        item = load_item(context, builder, kind, address)
-        marked(builder, first, self._names_of_items(value))
+        with marked(builder, self._names_of_items(value)):
+            item = load_item(context, builder, kind, address)
         return context.cast(builder, item, kind.dtype, resty)
 
     def lower_setitem(self, target, index, value, signature):
@@ -84,9 +83,8 @@ class KernelLower(Lower):
         context, builder = self.context, self.builder
         address, _ = address_at(builder, kind, self.loadvar(target.name), indices)
         item = context.cast(builder, self.loadvar(value.name), self.typeof(value.name), kind.dtype)
-        first = len(builder.block.instructions)
-        store_item(context, builder, kind, item, address)
-        marked(builder, first, self._names_of_items(target))
+        with marked(builder, self._names_of_items(target)):
+            store_item(context, builder, kind, item, address)
 
     def _names_of_items(self, array):
         """Alias names of an array's items: those of a field, if the array is known to be one."""
@@ -126,14 +124,11 @@ class KernelLower(Lower):
         return super().lower_function_body()
 
     def lower_inst(self, inst):
-        first = len(self.builder.block.instructions)
-        super().lower_inst(inst)
-        if isinstance(inst, SetAttr):
-            kind = self.typeof(inst.target.name)
-            if isinstance(kind, types.Record) and not isinstance(
-                kind.typeof(inst.attr), types.NestedArray
-            ):
-                marked(self.builder, first, names_of_field(kind, inst.attr))
+        kind = self.typeof(inst.target.name) if isinstance(inst, SetAttr) else None
+        number = isinstance(kind, types.Record)
+        number = number and not isinstance(kind.typeof(inst.attr), types.NestedArray)
+        with marked(self.builder, names_of_field(kind, inst.attr) if number else None):
+            super().lower_inst(inst)
 
     def _indices(self, array, index):
         """Words that count along the first axes of a contiguous array; None for other accesses."""
@@ -182,9 +177,8 @@ class KernelLower(Lower):
             whole = context.get_value_type(of)
             value = made(builder, whole, item_size(of.dtype), address, list(of.shape))
         else:
-            first = len(builder.block.instructions)
-            value = context.unpack_value(builder, of, address, None if kind.aligned else 1)
-            marked(builder, first, names_of_field(kind, expr.attr))
+            with marked(builder, names_of_field(kind, expr.attr)):
+                value = context.unpack_value(builder, of, address, None if kind.aligned else 1)
         return context.cast(builder, value, of, resty)
 
     def pre_block(self, block):

@@ -90,11 +90,6 @@ def chosen(builder, row, order):
     return builder.shuffle_vector(row, NOTHING, order)
 
 
-def here(builder):
-    """Index of the next instruction in a block."""
-    return len(builder.block.instructions)
-
-
 def products(context, builder, element):
     """Functions (a, b) and (a, b, c) of llvm values: a b and a b + c."""
     add = add_product(context, builder)
@@ -125,10 +120,9 @@ def read_row(typing_context, vector):
     def generate(context, builder, signature, args):
         kind = context.get_value_type(row)
         align = WORD if kind == EIGHT else None
-        where, first = place(context, builder, vector, args[0], kind), here(builder)
-        value = builder.load(where, align=align)
-        marked(builder, first, names_of_items(vector.dtype))
-        return value
+        where = place(context, builder, vector, args[0], kind)
+        with marked(builder, names_of_items(vector.dtype)):
+            return builder.load(where, align=align)
 
     return row(vector), generate
 
@@ -140,9 +134,8 @@ def write_row(typing_context, row, vector):
 
     def generate(context, builder, signature, args):
         where = place(context, builder, vector, args[1], args[0].type)
-        first = here(builder)
-        builder.store(args[0], where, align=WORD if args[0].type == EIGHT else None)
-        marked(builder, first, names_of_items(vector.dtype))
+        with marked(builder, names_of_items(vector.dtype)):
+            builder.store(args[0], where, align=WORD if args[0].type == EIGHT else None)
         return context.get_dummy_value()
 
     return types.void(row, vector), generate
