@@ -235,7 +235,7 @@ def _slots(peer: _Peer, robot: Mechanism, model: Any) -> list[_Slot]:
         refuse_loops(peer.name, robot)
     slots = []
     begin_q = begin_v = 0
-    for joint, q, v, _ in peer.order(robot):
+    for joint, q, v, _ in peer.order(robot) if model is None else _ours(robot):
         _refuse_kind(peer.name, joint)
         if model is None:
             nq = peer.width(joint)
