@@ -6,16 +6,16 @@ Kernels compare with these constants, so that the numbers are part of their mach
 # Shapes, in the order in which the narrow phase takes two of them: the higher kind comes first.
 SPHERE, CAPSULE, CYLINDER, POLYTOPE, HALF_SPACE, HEIGHT_FIELD, MESH = range(7)
 
-# What defines the best separating axis of two polytopes: a face of either one, or two edges.
-NOTHING, FACE_1, FACE_2, CROSSING = range(4)
+# What defines the best normal of two convex shapes: a face of either one, two edges, or a corner.
+NOTHING, FACE_1, FACE_2, CROSSING, CORNER = range(5)
 
 # Kinds of inequalities: between a point and a plane, two segments, two edges, a rim and a plane, a
-# coordinate and its limit, the axes of a free rotation, its angle and the largest one. Dry friction
-# of a coordinate has no gap. Features of shapes are of the first four kinds.
-PLANE, ROUND, EDGE, RIM, LIMIT, CONE, TURN, DRY = range(8)
+# rim and an edge, a coordinate and its limit, the axes of a free rotation, its angle and the
+# largest one. Dry friction of a coordinate has no gap. Features of shapes are of the first five.
+PLANE, ROUND, EDGE, RIM, RIM_EDGE, LIMIT, CONE, TURN, DRY = range(9)
 
 # And between a coordinate's rate and the largest one.
-RATE = 8
+RATE = 9
 # What a contact resists: slip, or, if it is a companion, turning about the normal, or rolling.
 SLIP, TORSION, ROLLING = range(3)
 

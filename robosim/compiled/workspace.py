@@ -173,6 +173,6 @@ def make_shape_scratch(shapes: NDArray[np.void], data: ShapeData) -> ShapeScratc
         around=np.zeros(3 * max(6, int(np.diff(data.ring_begin).max(initial=0))) + 1, dtype=POINT),
         polygon=np.zeros((2, n_corners), dtype=CORNER),
         near=np.zeros(n_edges, dtype=np.int64),
-        candidates=np.zeros(64 + max(2 * n_corners, n_vertices), dtype=CANDIDATE),
+        candidates=np.zeros(64 + max(2 * n_corners, n_vertices + 2 * n_edges), dtype=CANDIDATE),
         chosen=np.zeros(FEATURES, dtype=CANDIDATE),
     )

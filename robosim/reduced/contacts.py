@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from robosim import se3
 from robosim.description.body import ContactPoint, lowest_arms
 from robosim.description.mechanism import Mechanism
-from robosim.kernels.narrow_phase.clip import FLAT, NEARLY_FLAT
+from robosim.kernels.narrow_phase.cylinder import FLAT, NEARLY_FLAT
 from robosim.validation import Array
 
 TOUCHING = 1e-9  # [m]; a smaller gap counts as contact, as rounding errors leave one at rest

@@ -9,12 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize, minimize_scalar
 
 from robosim import ModelError, quaternions
 from robosim.bodies import Geometry
 from robosim.collision import HalfSpace, HeightField, TriangleMesh
 from robosim.compiled.building.shapes import compile_shapes
-from robosim.compiled.kinds import EDGE, PLANE, RIM, ROUND
+from robosim.compiled.kinds import EDGE, PLANE, RIM, RIM_EDGE, ROUND
 from robosim.compiled.records.body import POSE
 from robosim.compiled.records.narrow_phase import FEATURES
 from robosim.compiled.records.shape import FEATURE
@@ -118,15 +119,77 @@ def measure(feature, pose_a, pose_b):
         p, q = nearest_points(a0, a1, b0, b1)
         length = np.linalg.norm(q - p)
         return length - feature["radius"], (q - p) / length
+    if feature["kind"] == RIM_EDGE:
+        return measure_rim_edge(feature, pose_a, pose_b)
     n = feature["sign"] * np.cross(pose_a["R"] @ feature["a1"], pose_b["R"] @ feature["b1"])
     n /= np.linalg.norm(n)
     return n @ (b0 - a0), n
+
+
+def measure_rim_edge(feature, pose_a, pose_b):
+    """`measure` of a rim and an edge, by normals around the edge near the one it begins with."""
+    edge, rim, edge_at, rim_at = ("a", "b", pose_a, pose_b)
+    around = feature["radius_a"]
+    if feature["flip"] != 0:
+        edge, rim, edge_at, rim_at = ("b", "a", pose_b, pose_a)
+        around = feature["radius"] - around
+    radius, sign = feature["radius"] - around, 1 if edge == "a" else -1
+    axis = rim_at["R"] @ feature[f"{rim}1"]
+    w = to_world(rim_at, feature[f"{rim}0"]) - to_world(edge_at, feature[f"{edge}0"])
+    d = feature[f"{edge}1"]
+    if not d.any():
+        across = -w - (-w @ axis) * axis
+        n = w + radius * across / np.linalg.norm(across)
+        return np.linalg.norm(n) - around, sign * n / np.linalg.norm(n)
+    first = np.cross(np.cross(d, np.eye(3)[0 if abs(d[0]) < 0.9 else 1]), d)
+    first /= np.linalg.norm(first)
+    frame = edge_at["R"] @ np.column_stack((first, np.cross(d, first)))
+
+    def apart(angle):
+        n = frame @ (np.cos(angle), np.sin(angle))
+        return n @ w - radius * np.sqrt(1 - (n @ axis) ** 2)
+
+    near = feature["sign"] + np.array((-0.2, 0.2))
+    best = minimize_scalar(
+        lambda angle: -apart(angle), bounds=near, method="bounded", options={"xatol": 1e-12}
+    ).x
+    return apart(best) - around, sign * frame @ (np.cos(best), np.sin(best))
+
+
+def separation(a, pose_a, b, pose_b, trials=24):
+    """How far two convex shapes are apart, or the negative of how far they overlap [m].
+
+    It is the largest, over all normals, of what a normal parts them by.
+    """
+    rng = np.random.default_rng(0)
+
+    def overlap(x):
+        n = x / np.linalg.norm(x)
+        return support(a, pose_a, n) + support(b, pose_b, -n)
+
+    starts = [pose_b["x"] - pose_a["x"], *rng.normal(size=(trials, 3))]
+    options = {"xatol": 1e-13, "fatol": 1e-14, "maxiter": 4000, "maxfev": 4000}
+    best = min(
+        (
+            minimize(
+                overlap,
+                x / np.linalg.norm(x),
+                method="Nelder-Mead",
+                options={"xatol": 1e-4, "fatol": 1e-6},
+            )
+            for x in starts
+        ),
+        key=lambda result: result.fun,
+    )
+    return -minimize(overlap, best.x, method="Nelder-Mead", options=options).fun
 
 
 def support(shape, pose, direction):
     """How far a convex shape reaches along a direction (3,) in the world."""
     local = pose["R"].T @ direction
     at = pose["x"] @ direction
+    if shape.kind == "sphere":
+        return at + shape.size[0]
     if shape.kind == "mesh":
         return at + (np.asarray(shape.vertices) @ local).max()
     if shape.kind == "box":

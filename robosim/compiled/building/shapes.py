@@ -25,8 +25,6 @@ from robosim.description.polytopes import Polytope, convex_hull, polytope
 from robosim.errors import ModelError
 from robosim.validation import Array
 
-CYLINDER_SIDES = 24
-
 
 def compile_shapes(shapes: Sequence[AnyShape]) -> tuple[NDArray[np.void], ShapeData]:
     """Shapes as records for the kernels, (n,) SHAPE read-only, and their vertices, faces, edges.
@@ -73,11 +71,10 @@ def _add_geometry(builder: _Builder, record: np.void, shape: Geometry) -> None:
         radius, length = shape.size[0], shape.size[1] if len(shape.size) > 1 else 0.0
         record["kind"] = kinds[shape.kind]
         record["radius"], record["half_length"] = radius, length / 2
-        if shape.kind == "cylinder":
-            builder.add_polytope(record, _prism(radius, length / 2))
-        else:
-            half = np.array([radius, radius, radius + length / 2])
-            record["lower"], record["upper"], record["reach"] = -half, half, half[2]
+        flat = shape.kind == "cylinder"
+        half = np.array([radius, radius, length / 2 + (0.0 if flat else radius)])
+        record["lower"], record["upper"] = -half, half
+        record["reach"] = np.hypot(radius, half[2]) if flat else half[2]
 
 
 def _add_half_space(record: np.void, shape: HalfSpace) -> None:
@@ -114,19 +111,6 @@ def _add_mesh(builder: _Builder, record: np.void, shape: TriangleMesh) -> None:
     # Files often repeat vertices, but neighbours are known by the vertices that they share.
     merged, index = np.unique(vertices, axis=0, return_inverse=True)
     builder.add_mesh(record, merged, index.reshape(-1)[faces[solid]])
-
-
-def _prism(radius: float, half_length: float) -> Polytope:
-    """The prism with CYLINDER_SIDES sides around a cylinder."""
-    n = CYLINDER_SIDES
-    angles = 2 * np.pi * np.arange(n) / n
-    outer = radius / np.cos(np.pi / n)
-    ring = np.column_stack((outer * np.cos(angles), outer * np.sin(angles)))
-    bottom = np.column_stack((ring, np.full(n, -half_length)))
-    top = np.column_stack((ring, np.full(n, half_length)))
-    sides = [[k, (k + 1) % n, n + (k + 1) % n, n + k] for k in range(n)]
-    faces = [list(range(n))[::-1], list(range(n, 2 * n)), *sides]
-    return polytope(np.vstack((bottom, top)), faces)
 
 
 def _box(half: Array) -> Polytope:

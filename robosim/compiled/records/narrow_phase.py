@@ -17,7 +17,6 @@ CANDIDATE = np.dtype(
         ("sign", "f8"),
         ("id", "i8"),
         ("gap", "f8"),
-        ("stand_in", "f8"),  # inf, or the gap of another one that makes this one superfluous
         ("radius_1", "f8"),
         ("radius_2", "f8"),
         ("a0", "f8", (3,)),
@@ -41,7 +40,6 @@ POLY = np.dtype(
         ("level", "f8"),  # height from which a vertex is in reach of the other shape
         ("x", "f8", (3,)),  # the shape in the frame of the first
         ("R", "f8", (3, 3)),
-        ("touch", "f8"),  # around the points of the last outline
         ("rim", "f8"),  # radius of a cylinder
         ("half_length", "f8"),
         ("axis", "f8", (3,)),
@@ -73,12 +71,14 @@ PAIR_WORK = np.dtype(
         ("n", "f8", (3,)),
         ("pa", "f8", (3,)),
         ("pb", "f8", (3,)),
+        ("pc", "f8", (3,)),
         ("shift", "f8", (3,)),  # of the second shape, mostly 0
         ("separation", "f8"),
         ("best_kind", "i8"),
         ("best_1", "i8"),
         ("best_2", "i8"),
         ("axis", "f8", (3,)),
+        ("back", "f8", (3,)),
         ("e", "f8", (3,)),
         ("g", "f8", (3,)),
         ("m", "f8", (3,)),

@@ -10,6 +10,9 @@ where two shapes may touch during a step. Each such place is a feature, a FEATUR
   segment whose ends are equal.
 - RIM: a circle of `radius` against a plane, where it is nearest to the plane. As PLANE, but that p
   is the centre of the circle, and the fourth vector its axis.
+- RIM_EDGE: a circle of `radius` less the other's share against an edge with that share around it.
+  As RIM, but that o lies on the edge, and n is its direction, or 0 for a point. The normal across
+  the edge is the one that parts the two most, to be found from the angle `sign` about the edge.
 - EDGE: edges of polytopes, through `a0` along the unit vector `a1` and through `b0` along
   `b1`; n = sign a1 x b1 / |a1 x b1| points from A to B, gap = n . (b0 - a0).
 
@@ -62,7 +65,7 @@ FEATURE = np.dtype(
     [
         ("kind", "i8"),
         ("flip", "i8"),  # 1: a plane that belongs to B
-        ("sign", "f8"),  # of a1 x b1
+        ("sign", "f8"),  # of a1 x b1; angle of a normal about an edge
         ("id", "i8"),
         ("radius", "f8"),
         ("radius_a", "f8"),

@@ -41,7 +41,7 @@ from robosim.kernels.contact.slots import (
 )
 from robosim.kernels.contact.turning import describe_companion, start_companion
 from robosim.kernels.equations.algebra import assign, dot, fill
-from robosim.kernels.narrow_phase.clip import FLAT, NEARLY_FLAT
+from robosim.kernels.narrow_phase.cylinder import FLAT, NEARLY_FLAT
 from robosim.kernels.status import CONVERGED, GOES_THROUGH, NEEDS_BLOCKS
 
 # Of the largest impulse, what a bearing holds that carries nothing: a cone has to have an interior.

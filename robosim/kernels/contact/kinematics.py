@@ -14,8 +14,9 @@ What is round rolls: a ball of some radius about its centre, a rim, which is a c
 about its own. The arm from that middle of rolling to the contact follows the normal, not the body.
 Where it changes, as that of a rim that leans over, it counts with its mean of both knots. So does
 the point of a moving plane that is touched: it travels over the other body, and the displacements
-of the points that are touched at either knot count half. All this is of second order; where edges
-cross, and where a contact travels along the axis of a capsule, it is that of the first knot.
+of the points that are touched at either knot count half. All this is of second order. Where edges
+cross, where a rim touches an edge or a side, and where a contact travels along the axis of a
+capsule, it is that of the first knot.
 
 A surface may move by itself, as a belt does. What that gives of slip is known at the first knot and
 stays over the interval.
@@ -25,11 +26,17 @@ Limits and the dry friction of coordinates, which are the same on joints, are in
 
 from math import sqrt
 
-from robosim.compiled.kinds import EDGE, LIMIT, PLANE, RIM
+from robosim.compiled.kinds import EDGE, LIMIT, PLANE, RIM, RIM_EDGE
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import pick
 from robosim.kernels.compiler.rows import row_of, shifted, write_row
 from robosim.kernels.equations.algebra import cross, dot, rotate
+from robosim.kernels.narrow_phase.rims import (
+    lowest_on_rim,
+    nearest_on_rim,
+    normal_about_edge,
+    turn_about_edge,
+)
 
 # What starts inside of something else comes out of it by a tenth of its depth in 10 ms, no faster
 # than at RECOVERY_SPEED [m/s], so that it has next to no energy when it is out.
@@ -65,6 +72,8 @@ def place_contact(contact, poses, t):
         return place_edges(contact, a, b, t)
     if contact.kind == RIM:
         return place_rim(contact, a, b, t)
+    if contact.kind == RIM_EDGE:
+        return place_rim_edge(contact, a, b, t)
     return place_segments(contact, a, b, t)
 
 
@@ -83,6 +92,38 @@ def place_rim(contact, a, b, t):
     for i in range(3):
         t.z[i] = b.x[i] + t.y[i] - a.x[i]
         gap += t.w[i] * (t.z[i] - t.f[i])
+    return gap
+
+
+@kernel
+def place_rim_edge(contact, a, b, t):
+    """`place_contact` of a circle and an edge, or a point."""
+    axis, d, offset, n = t.S_a[0], t.S_a[1], t.S_a[2], t.S_a[3]
+    rotate(b.R, contact.p_end, axis)
+    rotate(a.R, contact.o, t.z)
+    for i in range(3):
+        offset[i] = b.x[i] + t.y[i] - a.x[i] - t.z[i]
+    if dot(contact.o_end, contact.o_end) == 0.0:
+        for i in range(3):
+            d[i] = -offset[i]
+        nearest_on_rim(d, axis, contact.radius, t.arm)
+        for i in range(3):
+            t.w[i] = offset[i] + t.arm[i]
+        size = 1.0 / sqrt(dot(t.w, t.w))
+        for i in range(3):
+            t.w[i] *= size
+    else:
+        # The normal starts where it was when the feature was found, in axes of the other.
+        rotate(a.R, contact.o_end, d)
+        normal_about_edge(contact.sign, contact.o_end, n, t.S_b[0], t.S_b[1])
+        rotate(a.R, n, t.w)
+        turn_about_edge(offset, axis, d, contact.radius, t.w, t.S_b[0])
+        lowest_on_rim(axis, t.w, contact.radius, t.arm)
+    gap = -contact.radius_o
+    for i in range(3):
+        t.y[i] += t.arm[i]
+        t.z[i] = b.x[i] + t.y[i] - a.x[i]
+        gap += t.w[i] * (offset[i] + t.arm[i])
     return gap
 
 
@@ -173,8 +214,8 @@ def start_contact(contact, poses, dt, w, t):
     step_back(contact, gap, dt, w)
     for i in range(3):
         n[i] = t.w[i]
-        if contact.kind == RIM:
-            w.roll1[i] = t.arm[i]
+        if contact.kind == RIM or contact.kind == RIM_EDGE:
+            w.roll1[i], w.roll[i] = t.arm[i], t.arm[i]
             w.center1[i], w.arm1[i] = t.y[i] - t.arm[i], t.y[i]
         else:
             w.roll[i] = -contact.radius * n[i]

@@ -6,7 +6,7 @@ at the last step keeps its slot, and with it the impulse that the solver starts 
 
 from math import inf, sqrt
 
-from robosim.compiled.kinds import HALF_SPACE, PLANE, RIM, ROUND, SLIP
+from robosim.compiled.kinds import HALF_SPACE, PLANE, RIM, RIM_EDGE, ROUND, SLIP
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.contact.kinematics import depth_left, place_contact
 from robosim.kernels.equations.algebra import assign, dot
@@ -300,7 +300,9 @@ def describe(model, pair, feature, contact, slot):
     contact.radius, contact.radius_o = 0.0, 0.0
     if feature.kind == PLANE or feature.kind == RIM:
         contact.radius = feature.radius
-    elif feature.kind == ROUND:
+    elif feature.kind == RIM_EDGE and feature.flip != 0:
+        contact.radius, contact.radius_o = feature.radius_a, feature.radius - feature.radius_a
+    elif feature.kind == ROUND or feature.kind == RIM_EDGE:
         contact.radius, contact.radius_o = feature.radius - feature.radius_a, feature.radius_a
     mass = 0.0
     for body in (contact.body, contact.other):

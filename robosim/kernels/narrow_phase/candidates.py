@@ -6,9 +6,9 @@ normals point from the first shape to the second.
 
 from math import inf, sqrt
 
-from robosim.compiled.kinds import PLANE, RIM, ROUND
+from robosim.compiled.kinds import PLANE, RIM, RIM_EDGE, ROUND
 from robosim.kernels.compiler.jit import kernel
-from robosim.kernels.equations.algebra import assign
+from robosim.kernels.equations.algebra import assign, dot
 from robosim.kernels.narrow_phase.points import offset_dot, segment_parameters
 
 
@@ -20,7 +20,7 @@ def new_candidate(scratch, gap, identifier):
     pair.count = min(pair.count + 1, scratch.candidates.shape[0] - 1)
     c.gap, c.owner, c.sign = gap, 0, 1.0
     c.id = pair.triangle * 4294967296 + identifier
-    c.radius_1, c.radius_2, c.stand_in = 0.0, 0.0, inf
+    c.radius_1, c.radius_2 = 0.0, 0.0
     for k in range(3):
         c.a1[k], c.b1[k] = 0.0, 0.0
     return c
@@ -68,6 +68,39 @@ def add_rim(scratch, origin, n, center, axis, lowest, radius, identifier):
         assign(center, c.a0)
         assign(axis, c.a1)
         c.radius_1 = radius
+
+
+@kernel
+def add_rim_edge(scratch, point, d, around, center, axis, radius, n, identifier):
+    """A rim of one shape against an edge of the other, pair.owner, with a radius around the edge.
+
+    The edge is through a point along the unit vector d, or the point alone if d is 0. n, from the
+    edge to the rim, parts the two most.
+    """
+    pair = scratch.pair[0]
+    along = dot(n, axis)
+    size = sqrt(max(1.0 - along * along, 0.0))
+    gap = offset_dot(n, center, point) - radius * size - around
+    if not gap < pair.margin:
+        return
+    c = new_candidate(scratch, gap, identifier)
+    c.kind, c.owner = RIM_EDGE, pair.owner
+    if c.owner == 0:
+        assign(point, c.a0)
+        assign(d, c.a1)
+        assign(center, c.b0)
+        assign(axis, c.b1)
+        c.radius_1, c.radius_2 = around, radius
+    else:
+        assign(point, c.b0)
+        assign(d, c.b1)
+        assign(center, c.a0)
+        assign(axis, c.a1)
+        c.radius_1, c.radius_2 = radius, around
+    scale = radius / max(size, 1e-12)
+    for k in range(3):
+        c.normal[k] = n[k] if c.owner == 0 else -n[k]
+        c.point[k] = center[k] + scale * (along * axis[k] - n[k])
 
 
 @kernel

@@ -7,17 +7,17 @@ with a radius around it. Vertices and face normals lie in ``scratch.vertices`` a
 point from the first shape to the second.
 
 They are as far apart as GJK says (gjk.py). If a face or two edges that cross part them by as much
-(separation.py), these touch: the face and what of the other shape lies over it (clipping.py), or
-the two edges. Else it is a corner, or parallel edges.
+(separation.py), these touch: the face and what of the other shape lies over it (clip.py), or the
+two edges. Else it is a corner, or parallel edges. Cylinders are in cylinder.py.
 """
 
 from math import inf
 
-from robosim.compiled.kinds import CROSSING, CYLINDER, EDGE, FACE_1
+from robosim.compiled.kinds import CROSSING, EDGE, FACE_1
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.equations.algebra import assign, cross, dot
 from robosim.kernels.narrow_phase.candidates import add_plane, add_rounds, new_candidate
-from robosim.kernels.narrow_phase.clip import add_deepest, add_face, add_stand_ins, clip
+from robosim.kernels.narrow_phase.clip import add_deepest, add_face, clip
 from robosim.kernels.narrow_phase.gjk import distance
 from robosim.kernels.narrow_phase.points import (
     farthest,
@@ -168,14 +168,6 @@ def add_contacts(scratch, topology):
     # Where no face and no crossing is as near as the shapes are, a vertex or parallel edges are.
     enough = gap - 1e-10 * pair.scale if gap > 0.0 else -inf
     found = pair.separation > enough
-    start = pair.count
-    if one_sided and second.kind == CYLINDER:
-        # Whatever the prism around it is nearest with, the cylinder may lie on this triangle.
-        add_face(scratch, topology, 0, 0)
-        if found and pair.best_kind == FACE_1:
-            if second.n_faces > 0:
-                add_stand_ins(scratch, topology, start)
-            return
     if found and pair.best_kind == CROSSING:
         add_crossing(scratch, topology)
         add_aligned_face(scratch, topology, pair.axis)

@@ -4,12 +4,13 @@
 features, frozen to the bodies, whose gaps the integrator then follows to the end of the step.
 The record FEATURE and its four kinds are described in robosim.compiled.records.shape.
 
-The shape of the higher kind comes first and gives the frame in which all is done (placing.py). A
-terrain is taken triangle by triangle (terrain.py). Flat faces are for convex.py, half-spaces and
-round shapes are done here. The best candidates (choosing.py) become features at the end.
+The shape of the higher kind comes first and gives the frame in which all is done (place.py). A
+terrain is taken triangle by triangle (terrain.py). Flat faces are for convex.py, cylinders for
+cylinder.py, and round shapes for rounds.py. The best candidates (reduce.py) become features at the
+end.
 """
 
-from math import inf, sqrt
+from math import inf
 
 from robosim.compiled.kinds import (
     CYLINDER,
@@ -17,132 +18,46 @@ from robosim.compiled.kinds import (
     HEIGHT_FIELD,
     MESH,
     PLANE,
-    POLYTOPE,
     RIM,
+    RIM_EDGE,
     ROUND,
 )
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.equations.algebra import dot
-from robosim.kernels.narrow_phase.candidates import add_plane, add_round, add_rounds
-from robosim.kernels.narrow_phase.clip import (
-    add_leaning_rim,
-    cylinder_outline,
-    drop_stand_ins,
-)
+from robosim.kernels.narrow_phase.candidates import add_plane
 from robosim.kernels.narrow_phase.convex import add_contacts
+from robosim.kernels.narrow_phase.cylinder import add_cylinder, add_over_plane
 from robosim.kernels.narrow_phase.gjk import distance
-from robosim.kernels.narrow_phase.place import (
-    boxes_apart,
-    load,
-    load_axis,
-    load_polytope,
-    place_pair,
-)
-from robosim.kernels.narrow_phase.points import normalize, offset_dot, segment_parameters
+from robosim.kernels.narrow_phase.place import boxes_apart, load, load_polytope, place_pair
 from robosim.kernels.narrow_phase.reduce import choose, reduce
+from robosim.kernels.narrow_phase.rims import angle_about_edge
+from robosim.kernels.narrow_phase.rounds import add_round_shapes
 from robosim.kernels.narrow_phase.terrain import next_of_field, next_of_mesh
 
-LYING = 1e-7  # cosine of axis and normal below which a cylinder is touched at its round side
 FULL = 40  # candidates that are kept before they are reduced
 
 
 @kernel
-def plane_contacts(scratch):
+def plane_contacts(scratch, topology):
     """A half-space, z > 0 free, and the second shape."""
     pair, second = scratch.pair[0], scratch.poly[1]
     N, o = pair.axis, scratch.poly[0].x
     N[0], N[1], N[2] = 0.0, 0.0, 1.0
     pair.owner = 0
-    if second.kind == POLYTOPE:
-        for i in range(second.n_vertices):
-            add_plane(scratch, o, N, scratch.vertices[1, i].p, 0.0, i)
-        return
-    second.touch = second.radius
-    size, first = second.n_vertices, 0
     if second.kind == CYLINDER:
-        size = cylinder_outline(scratch, second, N)
-        first = add_leaning_rim(scratch, 1, N, o, 0)
-    for i in range(first, size):
-        point = scratch.vertices[1, i].p
-        if second.kind == CYLINDER:
-            point = scratch.polygon[0, i].p
-        add_plane(scratch, o, N, point, second.touch, i)
-
-
-@kernel
-def sphere_on_cylinder(scratch):
-    """A cylinder and a sphere: its side, its cap or its rim is nearest."""
-    pair, first, second = scratch.pair[0], scratch.poly[0], scratch.poly[1]
-    center, n, o, rim = second.x, pair.n, pair.pa, first.rim
-    across = sqrt(center[0] * center[0] + center[1] * center[1])
-    above = abs(center[2]) - first.half_length
-    up = 1.0 if center[2] > 0.0 else -1.0
-    n[0], n[1], n[2] = 0.0, 0.0, up
-    o[0], o[1], o[2] = 0.0, 0.0, up * first.half_length
-    if above > across - rim and across <= rim:
-        pair.owner = 0
-        add_plane(scratch, o, n, center, second.radius, first.kind)
-    elif above <= 0.0:
-        axis = scratch.vertices[0]
-        add_round(scratch, axis[0].p, axis[1].p, center, center, rim, second.radius, first.kind)
-    else:
-        o[0], o[1] = center[0] * rim / across, center[1] * rim / across
-        no_radius = 0.0
-        add_round(scratch, o, o, center, center, no_radius, second.radius, second.kind)
-
-
-@kernel
-def lies_across(pair, poly, point, gap):
-    """Whether a shape is as near as the capsule around its axis: a cylinder met at its side.
-
-    So it is where the nearest point of its axis is between the ends, and farther from them than the
-    capsule is entered: else the cap, or what is over it, is nearer. Of an axis along a face the
-    nearest point may well be an end; then the last normal is across it.
-    """
-    if poly.kind != CYLINDER:
-        return True
-    inside = poly.half_length - abs(offset_dot(poly.axis, point, poly.x))
-    if inside > 1e-9 * poly.half_length and inside >= -gap:
-        return True
-    return gap >= -1e-8 * poly.rim and abs(dot(pair.n, poly.axis)) < LYING
-
-
-@kernel
-def round_contacts(scratch):
-    """Two of sphere, capsule and cylinder, of which the axes are loaded; whether they are done."""
-    pair, first, second = scratch.pair[0], scratch.poly[0], scratch.poly[1]
-    if first.kind == CYLINDER and second.n_vertices == 1:
-        sphere_on_cylinder(scratch)
-        return True
-    a0, a1 = scratch.vertices[0, 0].p, scratch.vertices[0, first.n_vertices - 1].p
-    b0, b1 = scratch.vertices[1, 0].p, scratch.vertices[1, second.n_vertices - 1].p
-    s, t = segment_parameters(a0, a1, b0, b1)
-    for c in range(3):
-        pair.pa[c] = (1.0 - s) * a0[c] + s * a1[c]
-        pair.pb[c] = (1.0 - t) * b0[c] + t * b1[c]
-        pair.n[c] = pair.pb[c] - pair.pa[c]
-    length = normalize(pair.n)
-    if first.kind == CYLINDER and length == 0.0:
-        return False
-    gap = length - first.radius - second.radius
-    if lies_across(pair, first, pair.pa, gap) and lies_across(pair, second, pair.pb, gap):
-        add_rounds(scratch, a0, a1, b0, b1, first.radius, second.radius, first.kind)
-        return True
-    return False
+        add_over_plane(scratch, topology, o, N, -1)
+        return
+    for i in range(second.n_vertices):
+        add_plane(scratch, o, N, scratch.vertices[1, i].p, second.radius, i)
 
 
 @kernel
 def convex_contacts(scratch, data, second):
     """The piece in the first place and a second shape of any kind."""
-    pair = scratch.pair[0]
-    if second.kind == CYLINDER:
-        load_axis(scratch, 1, second)
-        gap = distance(scratch, pair.margin + second.radius)
-        if gap == inf:
-            return
-        if gap == 0.0 or not lies_across(pair, scratch.poly[1], pair.pb, gap - second.radius):
-            load_polytope(scratch, data, 1, second)
-    add_contacts(scratch, data.topology)
+    if second.kind != CYLINDER:
+        add_contacts(scratch, data.topology)
+    elif distance(scratch, scratch.pair[0].margin + second.radius) < inf:
+        add_cylinder(scratch, data.topology)
 
 
 @kernel
@@ -195,8 +110,22 @@ def write_feature(scratch, c, first, second, swapped, out):
         to_body(first, place_1, c.a1, shift, out.a1)
         to_body(second, place_2, c.b0, 1.0, out.b0)
         to_body(second, place_2, c.b1, shift, out.b1)
-    if c.kind == PLANE or c.kind == RIM:
+    if c.kind == PLANE or c.kind == RIM or c.kind == RIM_EDGE:
         out.flip = 1 - c.owner if swapped else c.owner
+    if c.kind == RIM_EDGE:
+        write_angle(scratch, c, second if c.owner == 1 else first, out)
+
+
+@kernel
+def write_angle(scratch, c, owner, out):
+    """out.sign: the angle about the edge of a rim's normal, in axes of the body of the edge."""
+    pair = scratch.pair[0]
+    for k in range(3):
+        pair.n[k] = c.normal[k] if c.owner == 0 else -c.normal[k]
+    to_body(owner, scratch.poly[c.owner], pair.n, 0.0, pair.m)
+    d = out.b1 if out.flip != 0 else out.a1
+    if dot(d, d) > 0.0:
+        out.sign = angle_about_edge(pair.m, d, pair.e, pair.g)
 
 
 @kernel
@@ -226,15 +155,15 @@ def find_features(shapes, data, pose_a, pose_b, shape_a, shape_b, margin, scratc
     load(scratch, data, 1, second)
     done = False
     if first.kind == HALF_SPACE:
-        plane_contacts(scratch)
+        plane_contacts(scratch, data.topology)
         done = True
     elif first.kind <= CYLINDER:
-        done = round_contacts(scratch)
+        add_round_shapes(scratch)
+        done = True
     while not done and next_piece(scratch, data, first):
         convex_contacts(scratch, data, second)
         if pair.count > FULL:
             reduce(scratch)
-    drop_stand_ins(scratch)
     count = choose(scratch)
     for k in range(count):
         c = scratch.candidates[scratch.pair[0].picks[k]]

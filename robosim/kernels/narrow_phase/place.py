@@ -81,7 +81,7 @@ def bound(poly, vertices):
 
 @kernel
 def load_polytope(scratch, data, which, shape):
-    """Put a polytope, or the prism around a cylinder, in its place in the frame of the pair."""
+    """Put a polytope in its place in the frame of the pair."""
     poly = scratch.poly[which]
     vertices, normals = scratch.vertices[which], scratch.normals[which]
     poly.n_vertices, poly.n_faces, poly.n_edges = shape.n_vertices, shape.n_faces, shape.n_edges
@@ -109,7 +109,7 @@ def load_axis(scratch, which, shape):
 
 @kernel
 def load(scratch, data, which, shape):
-    """Put a shape in its place; a cylinder first as its axis."""
+    """Put a shape in its place; a cylinder as its axis."""
     poly = scratch.poly[which]
     poly.kind, poly.rim, poly.half_length = shape.kind, shape.radius, shape.half_length
     for c in range(3):

@@ -5,7 +5,6 @@ from math import inf, sqrt
 from robosim.compiled.records.narrow_phase import SIDES
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.equations.algebra import dot
-from robosim.kernels.narrow_phase.clip import drop_stand_ins
 from robosim.kernels.narrow_phase.points import normalize
 
 ALIKE = 0.7  # cosine of the angle of two normals from which on they are of one side
@@ -144,7 +143,6 @@ def choose_four(scratch, side, begin):
 def reduce(scratch):
     """Keep the best candidates only."""
     pair, candidates = scratch.pair[0], scratch.candidates
-    drop_stand_ins(scratch)
     count = choose(scratch)
     for k in range(count):
         scratch.chosen[k] = candidates[scratch.pair[0].picks[k]]

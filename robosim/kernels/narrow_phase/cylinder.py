@@ -1,0 +1,490 @@
+"""A cylinder and a polytope, or a triangle of a terrain: what they may touch with, as candidates.
+
+Two convex shapes are as far apart as the best normal says, along which the first one ends farthest
+before the second begins. Where they overlap, it is the one along which they overlap least. For a
+cylinder these normals are known one by one: those of faces and caps, those across an edge and the
+axis or across an edge and a rim, and those from a corner to the round side or to a rim. `try_axis`
+measures each of them with the whole shapes, so that none is taken for what it is not.
+
+What touches then lies over a face or a cap that the best normal is nearly along, or is the edge or
+the corner that the normal comes from. All is in the frame of the first shape, which the cylinder is
+the second of. Normals point from the first shape to the second.
+"""
+
+from math import inf, sqrt
+
+from robosim.compiled.kinds import CORNER, CROSSING, CYLINDER, FACE_1, FACE_2, NOTHING
+from robosim.kernels.compiler.jit import kernel
+from robosim.kernels.equations.algebra import assign, cross, dot
+from robosim.kernels.narrow_phase.candidates import (
+    add_plane,
+    add_rim,
+    add_rim_edge,
+    add_round,
+)
+from robosim.kernels.narrow_phase.clip import lies_over
+from robosim.kernels.narrow_phase.points import farthest, normalize, offset_dot, segment_parameters
+from robosim.kernels.narrow_phase.rims import (
+    best_about_edge,
+    lowest_on_rim,
+    nearest_on_rim,
+    turn_about_edge,
+)
+from robosim.kernels.narrow_phase.separation import allowed
+
+ALIGNED = 0.95  # cosine below which a face or a cap takes no part in a contact
+PARALLEL = 0.98  # cosine of an axis and an edge from which on they may touch at two places
+LYING = 0.3  # cosine of axis and normal below which a cylinder may lie along its side
+FLAT = (
+    0.02  # sine of axis and normal up to which a rim lies flat: it has no lowest point to speak of
+)
+NEARLY_FLAT = 0.04  # and that up to which its points may touch; beyond it lower ones come first
+ALONG = 0.02  # bend of `best_about_edge`, over the radius, below which a rim is along an edge
+HALF = sqrt(0.5)
+# Points of a rim that lies flat: cosines and sines.
+CIRCLE = (
+    (1.0, 0.0),
+    (HALF, HALF),
+    (0.0, 1.0),
+    (-HALF, HALF),
+    (-1.0, 0.0),
+    (-HALF, -HALF),
+    (0.0, -1.0),
+    (HALF, -HALF),
+)
+# What a cylinder touches with, in identifiers.
+SIDE, UPPER_RIM, LOWER_RIM = 0, 1, 2
+
+
+@kernel
+def identify(kind, index, part):
+    """The identifier of a candidate, unique in its pair but for triangles of a terrain."""
+    return (kind * 65536 + index) * 1024 + part
+
+
+@kernel
+def reach(scratch, which, n):
+    """How far a convex shape reaches along a direction [m]."""
+    poly, vertices = scratch.poly[which], scratch.vertices[which]
+    if poly.kind == CYLINDER:
+        a, along = poly.axis, dot(n, poly.axis)
+        # Exact where the normal is along the axis, as the root of a difference is not.
+        x, y, z = n[1] * a[2] - n[2] * a[1], n[2] * a[0] - n[0] * a[2], n[0] * a[1] - n[1] * a[0]
+        across = sqrt(x * x + y * y + z * z)
+        return dot(n, poly.x) + poly.half_length * abs(along) + poly.rim * across
+    return dot(vertices[farthest(vertices, poly.n_vertices, n)].p, n) + poly.radius
+
+
+@kernel
+def try_axis(scratch, n, kind, best_1, best_2):
+    """Take a normal for the best one if it is.
+
+    Normals of faces and caps come first, so that none but better ones come after them.
+    """
+    pair = scratch.pair[0]
+    for k in range(3):
+        pair.back[k] = -n[k]
+    separation = -reach(scratch, 1, pair.back) - reach(scratch, 0, n)
+    if separation > pair.separation + 1e-10 * pair.scale and allowed(scratch, n):
+        pair.separation, pair.best_kind = separation, kind
+        pair.best_1, pair.best_2 = best_1, best_2
+        assign(n, pair.axis)
+
+
+@kernel
+def try_from(scratch, point, n, kind, best_1, best_2):
+    """`try_axis` with a normal from a point of the first shape, if the shape ends there."""
+    if dot(point, n) > reach(scratch, 0, n) - 1e-9 * scratch.pair[0].scale:
+        try_axis(scratch, n, kind, best_1, best_2)
+
+
+@kernel
+def is_beyond(scratch, point, end):
+    """Whether a segment is farther from the axis of the cylinder than it may touch."""
+    pair, axis = scratch.pair[0], scratch.vertices[1]
+    s, t = segment_parameters(point, end, axis[0].p, axis[1].p)
+    for k in range(3):
+        pair.pa[k] = (1.0 - s) * point[k] + s * end[k]
+        pair.pb[k] = (1.0 - t) * axis[0].p[k] + t * axis[1].p[k]
+        pair.n[k] = pair.pb[k] - pair.pa[k]
+    return dot(pair.n, pair.n) > (scratch.poly[1].rim + pair.margin) ** 2
+
+
+@kernel
+def rim_center(poly, side, out):
+    """out: the centre of a rim, that where the axis points to for side 1."""
+    for k in range(3):
+        out[k] = poly.x[k] + side * poly.half_length * poly.axis[k]
+
+
+@kernel
+def across_rim(scratch, side, point, d):
+    """The normal across an edge and a rim into pair.n; how it bends, as `best_about_edge`."""
+    pair, poly = scratch.pair[0], scratch.poly[1]
+    rim_center(poly, side, pair.ba)
+    for k in range(3):
+        pair.ba[k] -= point[k]
+    return best_about_edge(pair.ba, poly.axis, d, poly.rim, side, pair.n, pair.m, pair.dc)
+
+
+@kernel
+def rim_of(side):
+    """The identifier of a rim."""
+    return UPPER_RIM if side > 0.0 else LOWER_RIM
+
+
+@kernel
+def side_of(rim):
+    """The side of a rim, as of `rim_center`."""
+    return 1.0 if rim == UPPER_RIM else -1.0
+
+
+@kernel
+def try_edge(scratch, i, point, end):
+    """Normals across edge i of the first shape and the axis or a rim of the cylinder."""
+    pair, poly, d = scratch.pair[0], scratch.poly[1], scratch.pair[0].e
+    if is_beyond(scratch, point, end):
+        return
+    for k in range(3):
+        d[k] = end[k] - point[k]
+    normalize(d)
+    apart = normalize(pair.n)
+    if apart > 0.0 and abs(dot(pair.n, poly.axis)) < 1e-9 and abs(dot(pair.n, d)) < 1e-9:
+        try_from(scratch, point, pair.n, CROSSING, i, SIDE)
+    for side in (1.0, -1.0):
+        if across_rim(scratch, side, point, d) < -1e-5 * poly.rim:
+            try_from(scratch, point, pair.n, CROSSING, i, rim_of(side))
+
+
+@kernel
+def try_corner(scratch, i, point):
+    """The normal from corner i of the first shape to the cylinder, unless it is over a cap."""
+    pair, poly = scratch.pair[0], scratch.poly[1]
+    if is_beyond(scratch, point, point):
+        return
+    along = offset_dot(poly.axis, point, poly.x)
+    if abs(along) <= poly.half_length:
+        if normalize(pair.n) > 0.0:
+            try_from(scratch, point, pair.n, CORNER, i, SIDE)
+        return
+    side = 1.0 if along > 0.0 else -1.0
+    rim_center(poly, side, pair.ba)
+    for k in range(3):
+        pair.dc[k] = point[k] - pair.ba[k]
+    nearest_on_rim(pair.dc, poly.axis, poly.rim, pair.n)
+    if dot(pair.dc, pair.n) < poly.rim * poly.rim:
+        return
+    for k in range(3):
+        pair.n[k] -= pair.dc[k]
+    if normalize(pair.n) > 0.0:
+        try_from(scratch, point, pair.n, CORNER, i, rim_of(side))
+
+
+@kernel
+def find_axis(scratch, topology):
+    """The best normal of the first shape and the cylinder into pair: separation, axis, best_*."""
+    pair, first, poly = scratch.pair[0], scratch.poly[0], scratch.poly[1]
+    vertices = scratch.vertices[0]
+    pair.separation, pair.best_kind = -inf, NOTHING
+    for f in range(first.n_faces):
+        try_axis(scratch, scratch.normals[0, f].p, FACE_1, f, 0)
+    for side in (1.0, -1.0):
+        for k in range(3):
+            pair.n[k] = -side * poly.axis[k]
+        try_axis(scratch, pair.n, FACE_2, rim_of(side), 0)
+    for i in range(first.n_vertices):
+        try_corner(scratch, i, vertices[i].p)
+    for i in range(first.n_edges):
+        row = topology.edges[first.edge_begin + i]
+        try_edge(scratch, i, vertices[row[0]].p, vertices[row[1]].p)
+
+
+@kernel
+def outward(v, w, N, e, out):
+    """out: out of a face with normal N, across its side from v to w; e (3,) is scratch."""
+    for k in range(3):
+        e[k] = w[k] - v[k]
+    cross(e, N, out)
+    normalize(out)
+
+
+@kernel
+def add_over_face(scratch, topology, f):
+    """What of the cylinder lies over face f of the first shape."""
+    face = topology.faces[scratch.poly[0].face_begin + f, 0]
+    origin, N = scratch.vertices[0, topology.loops[face]].p, scratch.normals[0, f].p
+    add_over_plane(scratch, topology, origin, N, f)
+    if abs(dot(scratch.poly[1].axis, N)) < LYING:
+        add_side_over_face(scratch, topology, f)
+
+
+@kernel
+def add_over_plane(scratch, topology, origin, N, f):
+    """The rims of a cylinder over a half-space, f < 0, or over face f of the first shape.
+
+    Of a rim that lies flat these are points around it.
+    """
+    pair, poly = scratch.pair[0], scratch.poly[1]
+    cosine = dot(poly.axis, N)
+    sine = sqrt(max(1.0 - cosine * cosine, 0.0))
+    pair.owner = 0
+    if sine >= FLAT:
+        for side in (1.0, -1.0):
+            put_lowest(scratch, poly, side, N)
+            if f < 0 or lies_over(scratch, topology, 0, f, pair.pb):
+                identifier = identify(FACE_1, max(f, 0), rim_of(side))
+                add_rim(scratch, origin, N, pair.ba, poly.axis, pair.pb, poly.rim, identifier)
+    if sine < NEARLY_FLAT:
+        rim_center(poly, -1.0 if cosine > 0.0 else 1.0, pair.ba)
+        for i in range(len(CIRCLE)):
+            put_on_rim(scratch, poly, i)
+            if f < 0 or lies_over(scratch, topology, 0, f, pair.pb):
+                add_plane(scratch, origin, N, pair.pb, 0.0, identify(FACE_1, max(f, 0), 4 + i))
+
+
+@kernel
+def put_lowest(scratch, poly, side, n):
+    """The centre of a rim into pair.ba, and its point that is least far along n into pair.pb."""
+    pair = scratch.pair[0]
+    rim_center(poly, side, pair.ba)
+    lowest_on_rim(poly.axis, n, poly.rim, pair.pb)
+    for k in range(3):
+        pair.pb[k] += pair.ba[k]
+
+
+@kernel
+def put_on_rim(scratch, poly, i):
+    """Point i of a cylinder's rim about pair.ba, into pair.pb."""
+    pair = scratch.pair[0]
+    c, s = CIRCLE[i]
+    for k in range(3):
+        pair.pb[k] = pair.ba[k] + poly.rim * (c * poly.R[k, 0] + s * poly.R[k, 1])
+
+
+@kernel
+def add_side_over_face(scratch, topology, f):
+    """Where the lowest line of a cylinder that lies over face f comes over it, and goes.
+
+    There it is as low as a ball around a point of the axis, which stays where it is as it rolls.
+    """
+    pair, poly, vertices = scratch.pair[0], scratch.poly[1], scratch.vertices[0]
+    N, first = scratch.normals[0, f].p, scratch.poly[0].face_begin + f
+    begin, end = topology.faces[first, 0], topology.faces[first, 1]
+    put_lowest(scratch, poly, -1.0, N)
+    assign(pair.pb, pair.pa)
+    put_lowest(scratch, poly, 1.0, N)
+    enters, leaves, before, after = 0.0, 1.0, -1, -1
+    for k in range(begin, end):
+        following = k + 1 if k + 1 < end else begin
+        v, w = vertices[topology.loops[k]].p, vertices[topology.loops[following]].p
+        outward(v, w, N, pair.e, pair.g)
+        s, t = offset_dot(pair.g, pair.pa, v), offset_dot(pair.g, pair.pb, v)
+        if s > 0.0 and t > 0.0:
+            return
+        if s > 0.0 and s / (s - t) > enters:
+            enters, before = s / (s - t), k
+        if t > 0.0 and s / (s - t) < leaves:
+            leaves, after = s / (s - t), k
+    if enters >= leaves:
+        return
+    origin, cosine = vertices[topology.loops[begin]].p, dot(poly.axis, N)
+    ball = poly.rim / sqrt(1.0 - cosine * cosine)
+    for i in range(2):
+        k, share = (before, enters) if i == 0 else (after, leaves)
+        if k >= 0 and holds_alone(scratch, k - begin):
+            for c in range(3):
+                pair.pc[c] = (1.0 - share) * pair.pa[c] + share * pair.pb[c] + ball * N[c]
+            add_plane(scratch, origin, N, pair.pc, ball, identify(FACE_1, f, 16 + k - begin))
+
+
+@kernel
+def holds_alone(scratch, k):
+    """Whether side k of a face ends it: not where a terrain goes on as high beyond it."""
+    pair = scratch.pair[0]
+    if pair.one_sided == 0 or pair.has_opposite[k] == 0:
+        return True
+    N, corner = scratch.normals[0, 0].p, scratch.vertices[0, 0].p
+    return offset_dot(N, scratch.opposite[k].p, corner) < -1e-6 * pair.scale
+
+
+@kernel
+def add_over_cap(scratch, topology, rim):
+    """What of the first shape lies over a cap: its corners, and where its edges cross the rim."""
+    pair, first, poly, vertices = (
+        scratch.pair[0],
+        scratch.poly[0],
+        scratch.poly[1],
+        scratch.vertices[0],
+    )
+    side, n = side_of(rim), pair.n
+    rim_center(poly, side, pair.ba)
+    for k in range(3):
+        n[k] = side * poly.axis[k]
+    pair.owner = 1
+    for i in range(first.n_vertices):
+        if off_axis(poly, vertices[i].p, pair.m) <= poly.rim * poly.rim:
+            add_plane(scratch, pair.ba, n, vertices[i].p, 0.0, identify(FACE_2, i, rim))
+    for i in range(first.n_edges):
+        row = topology.edges[first.edge_begin + i]
+        v, w = vertices[row[0]].p, vertices[row[1]].p
+        low, high = cross_rim(poly, v, w, pair.m, pair.g)
+        for s in (low, high):
+            if s > 0.0 and s < 1.0:
+                for k in range(3):
+                    pair.pa[k] = (1.0 - s) * v[k] + s * w[k]
+                part = 4 + (1 if s == high else 0) * 2 + rim
+                add_plane(scratch, pair.ba, n, pair.pa, 0.0, identify(FACE_2, i, part))
+
+
+@kernel
+def off_axis(poly, p, out):
+    """out: what a point is off the axis of a cylinder; its square [m^2]."""
+    along = offset_dot(poly.axis, p, poly.x)
+    for k in range(3):
+        out[k] = p[k] - poly.x[k] - along * poly.axis[k]
+    return dot(out, out)
+
+
+@kernel
+def cross_rim(poly, v, w, first, second):
+    """Where a segment goes into the round side of a cylinder without ends, and out of it.
+
+    As fractions of it, (1, 1) if it stays outside; first and second (3,) are scratch.
+    """
+    c, b, a = off_axis(poly, v, first) - poly.rim * poly.rim, 0.0, 0.0
+    off_axis(poly, w, second)
+    for k in range(3):
+        d = second[k] - first[k]
+        a += d * d
+        b += d * first[k]
+    inside = b * b - a * c
+    if inside <= 0.0 or a < 1e-20:
+        return 1.0, 1.0
+    root = sqrt(inside)
+    return (-b - root) / a, (-b + root) / a
+
+
+@kernel
+def add_edge(scratch, topology, i, part):
+    """An edge of the first shape, and the side or a rim of the cylinder."""
+    pair, poly, axis = scratch.pair[0], scratch.poly[1], scratch.vertices[1]
+    row = topology.edges[scratch.poly[0].edge_begin + i]
+    v, w = scratch.vertices[0, row[0]].p, scratch.vertices[0, row[1]].p
+    if part == SIDE:
+        identifier = identify(CROSSING, i, SIDE)
+        add_round(scratch, v, w, axis[0].p, axis[1].p, 0.0, poly.rim, identifier)
+    else:
+        add_rim_on_edge(scratch, i, part, v, w)
+    for k in range(3):
+        pair.e[k] = w[k] - v[k]
+    normalize(pair.e)
+    if abs(dot(pair.e, poly.axis)) < PARALLEL:
+        return
+    # Nearly parallel ones touch at both ends of where they overlap.
+    for rim in (UPPER_RIM, LOWER_RIM):
+        if rim != part and is_along(scratch, rim, v, w):
+            add_rim_on_edge(scratch, i, rim, v, w)
+    for k in range(2):
+        p = v if k == 0 else w
+        if abs(offset_dot(poly.axis, p, poly.x)) <= poly.half_length:
+            identifier = identify(CORNER, row[k], SIDE)
+            add_round(scratch, p, p, axis[0].p, axis[1].p, 0.0, poly.rim, identifier)
+
+
+@kernel
+def is_along(scratch, rim, v, w):
+    """Whether a rim is beside an edge nearly along the axis, between the ends of the edge."""
+    pair, poly = scratch.pair[0], scratch.poly[1]
+    rim_center(poly, side_of(rim), pair.ba)
+    s, t = offset_dot(poly.axis, v, pair.ba), offset_dot(poly.axis, w, pair.ba)
+    return min(s, t) <= 0.0 and max(s, t) >= 0.0
+
+
+@kernel
+def add_rim_on_edge(scratch, i, rim, v, w):
+    """A rim, and edge i of the first shape, from v to w."""
+    pair, poly = scratch.pair[0], scratch.poly[1]
+    for k in range(3):
+        pair.e[k] = w[k] - v[k]
+    normalize(pair.e)
+    identifier = identify(CROSSING, i, rim)
+    bend = turn_best(scratch, 1, side_of(rim), v, pair.e)
+    pair.owner = 0
+    if bend > -ALONG * poly.rim:
+        add_rim_at(scratch, v, rim, identifier)
+    else:
+        add_rim_edge(scratch, v, pair.e, 0.0, pair.ba, poly.axis, poly.rim, pair.n, identifier)
+
+
+@kernel
+def turn_best(scratch, which, side, point, d):
+    """The normal across an edge and a rim that the best one leads to, into pair.n.
+
+    The best normal is from the first shape to the second. pair.n points to the rim of `which`,
+    whose centre goes into pair.ba. Returns how it bends, as `turn_about_edge`.
+    """
+    pair, poly, sign = scratch.pair[0], scratch.poly[which], 2.0 * which - 1.0
+    rim_center(poly, side, pair.ba)
+    along = dot(pair.axis, d)
+    for k in range(3):
+        pair.n[k] = sign * (pair.axis[k] - along * d[k])
+        pair.dc[k] = pair.ba[k] - point[k]
+    normalize(pair.n)
+    return turn_about_edge(pair.dc, poly.axis, d, poly.rim, pair.n, pair.m)
+
+
+@kernel
+def add_rim_at(scratch, point, rim, identifier):
+    """A rim against the plane through a point of the first shape, across the best normal."""
+    pair, poly = scratch.pair[0], scratch.poly[1]
+    pair.owner = 0
+    put_lowest(scratch, poly, side_of(rim), pair.axis)
+    add_rim(scratch, point, pair.axis, pair.ba, poly.axis, pair.pb, poly.rim, identifier)
+
+
+@kernel
+def add_corner_on_cylinder(scratch, i, part):
+    """Corner i of the first shape, and the side or a rim of the cylinder."""
+    p, axis, rim = scratch.vertices[0, i].p, scratch.vertices[1], scratch.poly[1].rim
+    if part == SIDE:
+        add_round(scratch, p, p, axis[0].p, axis[1].p, 0.0, rim, identify(CORNER, i, part))
+    else:
+        add_rim_at(scratch, p, part, identify(CORNER, i, part))
+
+
+@kernel
+def add_cylinder(scratch, topology):
+    """Candidates of the first shape, a polytope or a triangle, and a cylinder.
+
+    The cylinder is loaded as its axis.
+    """
+    pair, first, poly = scratch.pair[0], scratch.poly[0], scratch.poly[1]
+    find_axis(scratch, topology)
+    if not pair.separation < pair.margin:
+        return
+    N = scratch.normals[0, 0].p
+    behind = offset_dot(N, poly.x, scratch.vertices[0, 0].p) <= 0.0
+    if pair.one_sided == 1 and pair.separation <= 0.0 and behind:
+        return
+    kind, best_1, best_2 = pair.best_kind, pair.best_1, pair.best_2
+    before = pair.count
+    f = farthest(scratch.normals[0], first.n_faces, pair.axis)
+    if dot(scratch.normals[0, f].p, pair.axis) >= ALIGNED:
+        add_over_face(scratch, topology, f)
+    along = dot(poly.axis, pair.axis)
+    if abs(along) >= ALIGNED:
+        rim = rim_of(-along)
+        for k in range(3):
+            pair.n[k] = -side_of(rim) * poly.axis[k]
+        if allowed(scratch, pair.n):
+            add_over_cap(scratch, topology, rim)
+    if kind == CROSSING:
+        add_edge(scratch, topology, best_1, best_2)
+    elif kind == CORNER:
+        add_corner_on_cylinder(scratch, best_1, best_2)
+    elif pair.count == before and pair.one_sided == 0:
+        # Nothing lies over what touches, as of shapes that overlap by much.
+        corner = farthest(scratch.vertices[0], first.n_vertices, pair.axis)
+        add_rim_at(
+            scratch, scratch.vertices[0, corner].p, rim_of(-along), identify(CORNER, corner, 3)
+        )

@@ -1,0 +1,361 @@
+"""Two of spheres, capsules and cylinders: what they may touch with, as candidates.
+
+Spheres and capsules are segments with a radius around them. A cylinder comes first, and has two
+caps and two rims besides its round side. As in cylinder.py, the best of all normals is found, and
+what it comes from touches, with what lies over a cap that it is nearly along.
+"""
+
+from math import inf, sqrt
+
+from robosim.compiled.kinds import CORNER, CROSSING, CYLINDER, FACE_1, FACE_2, NOTHING
+from robosim.kernels.compiler.jit import kernel
+from robosim.kernels.equations.algebra import assign, cross, dot
+from robosim.kernels.narrow_phase.candidates import (
+    add_plane,
+    add_rim,
+    add_rim_edge,
+    add_round,
+    add_rounds,
+)
+from robosim.kernels.narrow_phase.cylinder import (
+    ALIGNED,
+    ALONG,
+    CIRCLE,
+    FLAT,
+    LOWER_RIM,
+    LYING,
+    NEARLY_FLAT,
+    PARALLEL,
+    SIDE,
+    UPPER_RIM,
+    cross_rim,
+    identify,
+    off_axis,
+    put_lowest,
+    put_on_rim,
+    rim_center,
+    rim_of,
+    side_of,
+    try_axis,
+    turn_best,
+)
+from robosim.kernels.narrow_phase.points import (
+    clamp,
+    nearest,
+    normalize,
+    offset_dot,
+    segment_parameters,
+)
+from robosim.kernels.narrow_phase.rims import (
+    best_about_edge,
+    best_between_rims,
+    lowest_on_rim,
+    nearest_on_rim,
+)
+
+
+@kernel
+def add_round_shapes(scratch):
+    """Candidates of two of sphere, capsule and cylinder, which are loaded as their axes."""
+    pair, first, second = scratch.pair[0], scratch.poly[0], scratch.poly[1]
+    a0, a1 = scratch.vertices[0, 0].p, scratch.vertices[0, first.n_vertices - 1].p
+    b0, b1 = scratch.vertices[1, 0].p, scratch.vertices[1, second.n_vertices - 1].p
+    s, t = segment_parameters(a0, a1, b0, b1)
+    for c in range(3):
+        pair.pa[c] = (1.0 - s) * a0[c] + s * a1[c]
+        pair.pb[c] = (1.0 - t) * b0[c] + t * b1[c]
+        pair.n[c] = pair.pb[c] - pair.pa[c]
+    if first.kind != CYLINDER:
+        add_rounds(scratch, a0, a1, b0, b1, first.radius, second.radius, first.kind)
+        return
+    apart = normalize(pair.n)
+    if apart > first.radius + second.radius + pair.margin:
+        return
+    pair.separation, pair.best_kind = -inf, NOTHING
+    try_caps(scratch)
+    across_second = second.kind != CYLINDER or abs(dot(pair.n, second.axis)) < 1e-9
+    if apart > 0.0 and abs(dot(pair.n, first.axis)) < 1e-9 and across_second:
+        assign(pair.n, pair.v)
+        try_axis(scratch, pair.v, CROSSING, SIDE, SIDE)
+    try_rims(scratch)
+    if not pair.separation < pair.margin:
+        return
+    add_over_caps(scratch)
+    add_best(scratch)
+    if pair.count == 0:
+        add_nearest_to_cap(scratch, pair.best_kind - FACE_1)
+
+
+@kernel
+def try_caps(scratch):
+    """The normals of the caps."""
+    pair, first, second = scratch.pair[0], scratch.poly[0], scratch.poly[1]
+    for side in (1.0, -1.0):
+        for k in range(3):
+            pair.v[k] = side * first.axis[k]
+        try_axis(scratch, pair.v, FACE_1, rim_of(side), 0)
+    if second.kind == CYLINDER:
+        for side in (1.0, -1.0):
+            for k in range(3):
+                pair.v[k] = -side * second.axis[k]
+            try_axis(scratch, pair.v, FACE_2, rim_of(side), 0)
+
+
+@kernel
+def try_rims(scratch):
+    """Normals across a rim and an axis or two rims, and from the ends of a capsule to a rim."""
+    pair, first, second = scratch.pair[0], scratch.poly[0], scratch.poly[1]
+    is_long = second.n_vertices > 1
+    for side in (1.0, -1.0):
+        if is_long and across_axis(scratch, 1, side) < -1e-5 * first.rim:
+            for k in range(3):
+                pair.n[k] = -pair.n[k]
+            try_axis(scratch, pair.n, CROSSING, rim_of(side), SIDE)
+        if second.kind != CYLINDER:
+            for i in range(second.n_vertices):
+                if from_rim(scratch, side, scratch.vertices[1, i].p):
+                    try_axis(scratch, pair.n, CORNER, i, rim_of(side))
+        elif across_axis(scratch, 0, side) < -1e-5 * second.rim:
+            try_axis(scratch, pair.n, CROSSING, SIDE, rim_of(side))
+    if second.kind == CYLINDER:
+        assign(pair.axis, pair.v)
+        for side in (1.0, -1.0):
+            for other in (1.0, -1.0):
+                try_two_rims(scratch, side, other, False)
+                try_two_rims(scratch, side, other, True)
+
+
+@kernel
+def try_two_rims(scratch, side, other, straight):
+    """The normal across two rims, from the one between their centres or the best of all others."""
+    pair, first, second = scratch.pair[0], scratch.poly[0], scratch.poly[1]
+    rim_center(first, side, pair.pa)
+    rim_center(second, other, pair.ba)
+    for k in range(3):
+        pair.ba[k] -= pair.pa[k]
+        pair.n[k] = pair.ba[k] if straight else pair.v[k]
+    if normalize(pair.n) == 0.0:
+        return
+    axis_1, radius_1, axis_2, radius_2 = first.axis, first.rim, second.axis, second.rim
+    w, n, start = pair.ba, pair.n, pair.pb
+    best_between_rims(w, axis_1, radius_1, axis_2, radius_2, n, start, pair.m, pair.g)
+    try_axis(scratch, pair.n, CROSSING, rim_of(side), rim_of(other))
+
+
+@kernel
+def across_axis(scratch, owner, side):
+    """The normal across the axis of `owner` and a rim of the other one, into pair.n.
+
+    It points from the axis to the rim. Returns how it bends, as `best_about_edge`.
+    """
+    pair, line, poly = scratch.pair[0], scratch.poly[owner], scratch.poly[1 - owner]
+    rim_center(poly, side, pair.ba)
+    for k in range(3):
+        pair.ba[k] -= line.x[k]
+    return best_about_edge(pair.ba, poly.axis, line.axis, poly.rim, side, pair.n, pair.m, pair.dc)
+
+
+@kernel
+def from_rim(scratch, side, point):
+    """The normal from a rim of the cylinder to a point into pair.n; whether it is outside of it."""
+    pair, poly = scratch.pair[0], scratch.poly[0]
+    rim_center(poly, side, pair.ba)
+    for k in range(3):
+        pair.dc[k] = point[k] - pair.ba[k]
+    nearest_on_rim(pair.dc, poly.axis, poly.rim, pair.n)
+    if dot(pair.dc, pair.n) < poly.rim * poly.rim or side * dot(pair.dc, poly.axis) < 0.0:
+        return False
+    for k in range(3):
+        pair.n[k] = pair.dc[k] - pair.n[k]
+    return normalize(pair.n) > 0.0
+
+
+@kernel
+def add_over_caps(scratch):
+    """What lies over caps that the best normal is nearly along."""
+    pair, first, second = scratch.pair[0], scratch.poly[0], scratch.poly[1]
+    along = dot(first.axis, pair.axis)
+    if abs(along) >= ALIGNED:
+        add_over_disc(scratch, 0, rim_of(along))
+    along = dot(second.axis, pair.axis)
+    if second.kind == CYLINDER and abs(along) >= ALIGNED:
+        add_over_disc(scratch, 1, rim_of(-along))
+
+
+@kernel
+def add_over_disc(scratch, owner, rim):
+    """What of the other shape lies over a cap of `owner`."""
+    pair, poly, other = scratch.pair[0], scratch.poly[owner], scratch.poly[1 - owner]
+    axis, n, side = scratch.vertices[1 - owner], pair.v, side_of(rim)
+    rim_center(poly, side, pair.pa)
+    for k in range(3):
+        n[k] = side * poly.axis[k]
+    kind, pair.owner = FACE_1 + owner, owner
+    cosine = dot(other.axis, n)
+    if other.kind == CYLINDER:
+        add_rims_over_disc(scratch, owner, rim)
+        if abs(cosine) >= LYING:
+            return
+    else:
+        for i in range(other.n_vertices):
+            if off_axis(poly, axis[i].p, pair.m) <= poly.rim * poly.rim:
+                add_plane(scratch, pair.pa, n, axis[i].p, other.radius, identify(kind, i, rim))
+        if other.n_vertices == 1:
+            return
+    low, high = cross_rim(poly, axis[0].p, axis[1].p, pair.m, pair.g)
+    for s in (low, high):
+        if s > 0.0 and s < 1.0:
+            for k in range(3):
+                pair.pb[k] = (1.0 - s) * axis[0].p[k] + s * axis[1].p[k]
+            part = 4 + (1 if s == high else 0) * 2 + rim
+            add_plane(scratch, pair.pa, n, pair.pb, other.radius, identify(kind, 0, part))
+
+
+@kernel
+def add_rims_over_disc(scratch, owner, rim):
+    """What of the other cylinder's rims lies over a cap of `owner`, about pair.pa, along pair.v."""
+    pair, poly, other = scratch.pair[0], scratch.poly[owner], scratch.poly[1 - owner]
+    kind, n, square = FACE_1 + owner, pair.v, poly.rim * poly.rim
+    cosine = dot(other.axis, n)
+    sine = sqrt(max(1.0 - cosine * cosine, 0.0))
+    if sine >= FLAT:
+        for side in (1.0, -1.0):
+            put_lowest(scratch, other, side, n)
+            if off_axis(poly, pair.pb, pair.m) <= square:
+                identifier = identify(kind, rim_of(side), 8 + rim)
+                axis, center, low = other.axis, pair.ba, pair.pb
+                add_rim(scratch, pair.pa, n, center, axis, low, other.rim, identifier)
+    if sine >= NEARLY_FLAT:
+        return
+    rim_center(other, -1.0 if cosine > 0.0 else 1.0, pair.ba)
+    for i in range(len(CIRCLE)):
+        put_on_rim(scratch, other, i)
+        if off_axis(poly, pair.pb, pair.m) <= square:
+            add_plane(scratch, pair.pa, n, pair.pb, 0.0, identify(kind, i, 16 + rim))
+    # Where both rims cross, and what of the other one is farthest over the cap.
+    square = off_axis(poly, pair.ba, pair.m)
+    apart = sqrt(square)
+    if apart < 1e-6 * poly.rim or apart > poly.rim + other.rim:
+        return
+    along = (square + other.rim * other.rim - poly.rim * poly.rim) / (2.0 * apart)
+    cross(n, pair.m, pair.g)
+    for i in range(3):
+        share = other.rim if i == 2 else clamp(along, -other.rim, other.rim)
+        across = sqrt(max(other.rim * other.rim - share * share, 0.0)) * (1.0 - 2.0 * (i % 2))
+        for k in range(3):
+            pair.pb[k] = pair.ba[k] + (across * pair.g[k] - share * pair.m[k]) / apart
+        if off_axis(poly, pair.pb, pair.e) <= poly.rim * poly.rim * (1.0 + 1e-9):
+            add_plane(scratch, pair.pa, n, pair.pb, 0.0, identify(kind, i, 24 + rim))
+
+
+@kernel
+def add_nearest_to_cap(scratch, owner):
+    """What of the other shape is nearest to a cap of `owner`, although it is just beside it."""
+    pair, poly, other = scratch.pair[0], scratch.poly[owner], scratch.poly[1 - owner]
+    sign, n = 1.0 if owner == 0 else -1.0, pair.v
+    for k in range(3):
+        n[k] = sign * pair.axis[k]
+    rim_center(poly, 1.0 if dot(n, poly.axis) > 0.0 else -1.0, pair.pa)
+    pair.owner = owner
+    identifier = identify(FACE_1 + owner, 0, 32)
+    if other.kind != CYLINDER:
+        axis = scratch.vertices[1 - owner]
+        i = nearest(axis, other.n_vertices, n)
+        add_plane(scratch, pair.pa, n, axis[i].p, other.radius, identifier)
+        return
+    put_lowest(scratch, other, -1.0 if dot(n, other.axis) > 0.0 else 1.0, n)
+    add_rim(scratch, pair.pa, n, pair.ba, other.axis, pair.pb, other.rim, identifier)
+
+
+@kernel
+def add_best(scratch):
+    """What the best normal comes from, unless that is a cap."""
+    pair, first, second = scratch.pair[0], scratch.poly[0], scratch.poly[1]
+    kind, one, other = pair.best_kind, pair.best_1, pair.best_2
+    b = scratch.vertices[1]
+    if kind == CORNER:
+        pair.owner = 1
+        rim_center(first, side_of(other), pair.ba)
+        for k in range(3):
+            pair.v[k], pair.n[k] = 0.0, -pair.axis[k]
+        identifier = identify(CORNER, one, other)
+        point, radius = b[one].p, second.radius
+        axis, rim = first.axis, first.rim
+        add_rim_edge(scratch, point, pair.v, radius, pair.ba, axis, rim, pair.n, identifier)
+    elif kind == CROSSING and (one == SIDE or other == SIDE):
+        add_sides(scratch, one, other)
+    elif kind == CROSSING:
+        # Of two rims one touches the plane that is along the other one, across the normal.
+        pair.owner = 0
+        for k in range(3):
+            pair.v[k] = -pair.axis[k]
+        lowest_on_rim(first.axis, pair.v, first.rim, pair.pa)
+        rim_center(first, side_of(one), pair.ba)
+        for k in range(3):
+            pair.pa[k] += pair.ba[k]
+        put_lowest(scratch, second, side_of(other), pair.axis)
+        identifier, axis, rim = identify(CROSSING, one, other), second.axis, second.rim
+        add_rim(scratch, pair.pa, pair.axis, pair.ba, axis, pair.pb, rim, identifier)
+
+
+@kernel
+def add_sides(scratch, one, other):
+    """The side or a rim of the first shape, and of the second, one of which is a side."""
+    first, second = scratch.poly[0], scratch.poly[1]
+    a, b = scratch.vertices[0], scratch.vertices[1]
+    if one == SIDE and other == SIDE:
+        end, identifier = b[second.n_vertices - 1].p, identify(CROSSING, SIDE, SIDE)
+        radius_1, radius_2 = first.radius, second.radius
+        add_round(scratch, a[0].p, a[1].p, b[0].p, end, radius_1, radius_2, identifier)
+    elif other == SIDE:
+        add_rim_and_side(scratch, 1, one)
+    else:
+        add_rim_and_side(scratch, 0, other)
+    if second.n_vertices == 1 or abs(dot(first.axis, second.axis)) < PARALLEL:
+        return
+    # Nearly parallel ones touch at both ends of where they overlap.
+    for rim in (UPPER_RIM, LOWER_RIM):
+        if rim != one and is_beside(scratch, 1, rim):
+            add_rim_and_side(scratch, 1, rim)
+        if second.kind == CYLINDER and rim != other and is_beside(scratch, 0, rim):
+            add_rim_and_side(scratch, 0, rim)
+    if second.kind != CYLINDER:
+        for i in range(2):
+            if abs(offset_dot(first.axis, b[i].p, first.x)) <= first.half_length:
+                add_round(
+                    scratch,
+                    a[0].p,
+                    a[1].p,
+                    b[i].p,
+                    b[i].p,
+                    first.radius,
+                    second.radius,
+                    identify(CORNER, i, SIDE),
+                )
+
+
+@kernel
+def is_beside(scratch, owner, rim):
+    """Whether a rim of the other shape is beside the round side of `owner`, between its ends."""
+    pair, line, poly = scratch.pair[0], scratch.poly[owner], scratch.poly[1 - owner]
+    rim_center(poly, side_of(rim), pair.ba)
+    return abs(offset_dot(line.axis, pair.ba, line.x)) <= line.half_length
+
+
+@kernel
+def add_rim_and_side(scratch, owner, rim):
+    """The round side of `owner`, and a rim of the other one."""
+    pair, line, poly = scratch.pair[0], scratch.poly[owner], scratch.poly[1 - owner]
+    bend = turn_best(scratch, 1 - owner, side_of(rim), line.x, line.axis)
+    identifier = identify(CROSSING, owner, rim)
+    pair.owner = owner
+    put_lowest(scratch, poly, side_of(rim), pair.n)
+    if bend < -ALONG * poly.rim:
+        center, axis, radius = pair.ba, poly.axis, line.radius
+        add_rim_edge(scratch, line.x, line.axis, radius, center, axis, poly.rim, pair.n, identifier)
+        return
+    # Along the side: against the plane between the two.
+    along = offset_dot(line.axis, pair.pb, line.x)
+    for k in range(3):
+        pair.pa[k] = line.x[k] + along * line.axis[k] + line.radius * pair.n[k]
+    add_rim(scratch, pair.pa, pair.n, pair.ba, poly.axis, pair.pb, poly.rim, identifier)
