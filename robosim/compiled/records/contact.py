@@ -84,10 +84,11 @@ CONTACT_WORK = with_rows(
         ("roll", "f8", (3,)),  # the same over the interval, of a rim the mean of both knots
         ("roll_o", "f8", (3,)),
         ("step_back", "f8"),  # gap that the end of the interval is measured from, 0 or negative
+        ("gap1", "f8"),  # at the first knot [m]
         ("gap", "f8"),  # at the second knot [m]
         ("u", "f8", (3,)),  # slip along the tangents and gap over dt [m/s]
         ("drift", "f8", (2,)),  # part of the slip by motions of the surfaces themselves [m/s]
-        ("rate", "f8"),  # of a coordinate's gap or of its slip over the interval
+        ("rate", "f8"),  # of the gap over the interval, of dry friction of the slip
         ("stop", "f8"),  # where a limited rate is held at the second knot, 0 if it is not
         ("A", "f8", (3, 3)),  # condensed: dF = F + A du
         ("scaling", "f8", (6,)),  # of the second-order cone, see `cone_second_order.scaling`

@@ -212,6 +212,7 @@ def start_contact(contact, poses, dt, w, t):
     gap = place_contact(contact, poses, t)
     a, b, n = poses[contact.other], poses[contact.body], w.frame[2]
     step_back(contact, gap, dt, w)
+    w.gap1 = gap
     for i in range(3):
         n[i] = t.w[i]
         if contact.kind == RIM or contact.kind == RIM_EDGE:

@@ -39,6 +39,7 @@ FLAT = (
     0.02  # sine of axis and normal up to which a rim lies flat: it has no lowest point to speak of
 )
 NEARLY_FLAT = 0.04  # and that up to which its points may touch; beyond it lower ones come first
+LEVEL = 0.1  # sine of axis and normal below which a cap touches an edge rather than the rim
 ALONG = 0.02  # bend of `best_about_edge`, over the radius, below which a rim is along an edge
 HALF = sqrt(0.5)
 # Points of a rim that lies flat: cosines and sines.
@@ -365,15 +366,18 @@ def cross_rim(poly, v, w, first, second):
 
 
 @kernel
-def add_edge(scratch, topology, i, part):
-    """An edge of the first shape, and the side or a rim of the cylinder."""
+def add_edge(scratch, topology, i, part, before):
+    """An edge of the first shape, and the side or a rim of the cylinder.
+
+    `before` is the number of candidates before what lies over faces was added.
+    """
     pair, poly, axis = scratch.pair[0], scratch.poly[1], scratch.vertices[1]
     row = topology.edges[scratch.poly[0].edge_begin + i]
     v, w = scratch.vertices[0, row[0]].p, scratch.vertices[0, row[1]].p
     if part == SIDE:
         identifier = identify(CROSSING, i, SIDE)
         add_round(scratch, v, w, axis[0].p, axis[1].p, 0.0, poly.rim, identifier)
-    else:
+    elif pair.count == before or not is_level(scratch, poly):
         add_rim_on_edge(scratch, i, part, v, w)
     for k in range(3):
         pair.e[k] = w[k] - v[k]
@@ -389,6 +393,17 @@ def add_edge(scratch, topology, i, part):
         if abs(offset_dot(poly.axis, p, poly.x)) <= poly.half_length:
             identifier = identify(CORNER, row[k], SIDE)
             add_round(scratch, p, p, axis[0].p, axis[1].p, 0.0, poly.rim, identifier)
+
+
+@kernel
+def is_level(scratch, poly):
+    """Whether a cap, nearly across the best normal, touches an edge or side that crosses the rim.
+
+    There `add_over_cap` has it. The normal across edge and rim is not smooth near that of the cap.
+    """
+    pair = scratch.pair[0]
+    near = pair.separation < LEVEL * poly.rim
+    return near and abs(dot(poly.axis, pair.axis)) > sqrt(1.0 - LEVEL * LEVEL)
 
 
 @kernel
@@ -479,7 +494,7 @@ def add_cylinder(scratch, topology):
         if allowed(scratch, pair.n):
             add_over_cap(scratch, topology, rim)
     if kind == CROSSING:
-        add_edge(scratch, topology, best_1, best_2)
+        add_edge(scratch, topology, best_1, best_2, before)
     elif kind == CORNER:
         add_corner_on_cylinder(scratch, best_1, best_2)
     elif pair.count == before and pair.one_sided == 0:

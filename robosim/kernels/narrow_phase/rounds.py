@@ -30,6 +30,7 @@ from robosim.kernels.narrow_phase.cylinder import (
     UPPER_RIM,
     cross_rim,
     identify,
+    is_level,
     off_axis,
     put_lowest,
     put_on_rim,
@@ -82,8 +83,12 @@ def add_round_shapes(scratch):
         return
     add_over_caps(scratch)
     add_best(scratch)
-    if pair.count == 0:
-        add_nearest_to_cap(scratch, pair.best_kind - FACE_1)
+    kind = pair.best_kind
+    if pair.count == 0 and kind in (FACE_1, FACE_2):
+        add_nearest_to_cap(scratch, kind - FACE_1)
+    elif pair.count == 0 and kind == CROSSING:
+        rim, owner = (pair.best_1, 1) if pair.best_2 == SIDE else (pair.best_2, 0)
+        add_rim_and_side(scratch, owner, rim)
 
 
 @kernel
@@ -307,9 +312,9 @@ def add_sides(scratch, one, other):
         end, identifier = b[second.n_vertices - 1].p, identify(CROSSING, SIDE, SIDE)
         radius_1, radius_2 = first.radius, second.radius
         add_round(scratch, a[0].p, a[1].p, b[0].p, end, radius_1, radius_2, identifier)
-    elif other == SIDE:
+    elif other == SIDE and not is_level(scratch, first):
         add_rim_and_side(scratch, 1, one)
-    else:
+    elif one == SIDE and not is_level(scratch, second):
         add_rim_and_side(scratch, 0, other)
     if second.n_vertices == 1 or abs(dot(first.axis, second.axis)) < PARALLEL:
         return

@@ -35,6 +35,8 @@ from robosim.kernels.solve.newton import condense_contact
 from robosim.kernels.status import CONVERGED, SINGULAR
 
 STRAY = 3.0  # how much farther than the momenta friction may take the velocities at a knot
+CLOSED = 1e-6  # rate of a gap up to which it has stayed as it was [m/s]; landings are far above
+MOVES = 1e300  # in place of any other rate
 BEYOND = 1e-9  # part of its bound by which a rate at a knot may be beyond it
 STIFF = 1e9  # masses of its contact by which a rate is held
 
@@ -48,7 +50,7 @@ def find_velocities(scheme, model, system, loads, work, options, dt):
     """
     # The parts of a step of order four make up for each other in what the momenta show.
     arc = 0.0 if options.order == 4 else dt
-    limited = forget_stops(model, system, work)
+    limited = begin_projection(model, system, work, dt)
     # Not as constants, for each of which all of it would be compiled.
     drag = work.active[0] > 0
     status = project(scheme, model, system, loads, work, dt, drag)
@@ -84,9 +86,19 @@ def find_arcs(scheme, model, system, loads, work, arc):
 
 
 @kernel
-def forget_stops(model, system, work):
-    """Hold no rate at its bound yet; returns how many rates have bounds."""
+def begin_projection(model, system, work, dt):
+    """Tell which gaps have stayed as they were; hold no rate at its bound yet.
+
+    Returns how many rates have bounds.
+    """
     count = 0
+    for n in range(1, work.active[0] + 1):
+        w = system.contacts[work.active[n]]
+        if not on_joint(work.slots[work.active[n]]):
+            rate = (w.gap - w.gap1) / dt
+            w.rate = pick(abs(rate) <= CLOSED, 0.0, rate)
+            if work.slots[work.active[n]].apart != 0 and w.gap1 < 0.0:
+                w.rate = 0.0
     for k in range(model.n_ground, model.contacts.shape[0]):
         if work.slots[k].kind == RATE:
             system.contacts[k].stop = 0.0
@@ -276,6 +288,10 @@ def hold_contacts(scheme, model, system, work, dt, drag):
         contact_stiffness(contact, work.contacts[k], model.facets, w)
         if not drag:
             w.A[0, 2], w.A[1, 2] = 0.0, 0.0
+        if not on_joint(contact) and w.rate < -0.05:
+            for i in range(3):
+                for c in range(3):
+                    w.A[i, c] = 0.0
         if contact.kind == RATE:
             w.A[2, 2] = pick(w.stop != 0.0, -STIFF * contact.mass, w.A[2, 2])
             w.rate = pick(w.stop != 0.0, w.stop, w.rate)
@@ -313,18 +329,22 @@ def hold_contact(scheme, model, contact, w, system, work, dt):
     # As the next interval starts it; at a knot L is R as well.
     start_contact(contact, work.pose2, dt, w, t)
     condense_contact(scheme, model, contact, w, system, work, True)
-    resist_change(w.L, w.L_o, contact, w, work, nb, dt)
+    resist_change(w.L, w.L_o, contact, w, work, nb, dt, w.rate)
 
 
 @kernel
-def resist_change(R, R_o, contact, w, work, nb, dt):
-    """work.rhs of the bodies: what a contact gives against a change of the interval's velocity."""
+def resist_change(R, R_o, contact, w, work, nb, dt, rate):
+    """work.rhs of the bodies: what a contact gives against a change of the interval's velocity.
+
+    Along the normal that is what the chord has there, or the `rate` of a gap that has stayed.
+    """
     t = work.scratch[0]
     fill(0.0, t.w)
     if contact.body < nb:
         add_motion(R, work.bodies[contact.body], dt, t.w)
     if contact.other < nb:
         add_motion(R_o, work.bodies[contact.other], dt, t.w)
+    t.w[2] = normal_rate(t.w[2], rate)
     rotate(w.A, t.w, w.F)
     for i in range(3):
         w.F[i] = -w.F[i]
@@ -335,13 +355,24 @@ def resist_change(R, R_o, contact, w, work, nb, dt):
 
 
 @kernel
+def normal_rate(chord, rate):
+    """The normal velocity that a contact has had: none, if its gap has stayed as it was.
+
+    Else it is that of the point which touches last. Of a rim that rolls, that point has come from
+    above.
+    """
+    return pick(rate < MOVES, rate, chord)
+
+
+@kernel
 def hold_turning(scheme, model, k, system, work, dt):
     """Let a companion of a contact resist the change from the interval's velocity, as that does."""
     contact, w, t, nb = work.slots[k], system.contacts[k], work.scratch[0], model.bodies.shape[0]
     start_companion(work.slots, system.contacts, k, work.pose2, t)
     hold_companion(work.slots, system.contacts, k)
     condense_contact(scheme, model, contact, w, system, work, True)
-    resist_change(w.R, w.R_o, contact, w, work, nb, dt)
+    rate = system.contacts[contact.leader].rate
+    resist_change(w.R, w.R_o, contact, w, work, nb, dt, rate)
 
 
 @kernel

@@ -1,0 +1,51 @@
+"""Velocities at knots are those of the motion: between its chords before and after."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from robosim import Body, Geometry, HalfSpace, Joint, Mechanism, Simulation
+
+AXIS_Y = 0.5**0.5, 0.5**0.5, 0.0, 0.0  # turns the axis of a cylinder from z to y
+
+
+def wheel(radius: float, width: float, mass: float) -> Body:
+    across, along = mass * (3 * radius**2 + width**2) / 12, mass * radius**2 / 2
+    shape = Geometry("cylinder", (radius, width), quaternion=AXIS_Y, friction=0.8)
+    return Body("wheel", mass, np.diag([across, along, across]), collisions=(shape,))
+
+
+def trailing_caster(width: float) -> Mechanism:
+    """A carriage that slides along, with a swivel caster that swings into its trail."""
+    carriage, fork = Body("carriage", 5.0, 0.1 * np.eye(3)), Body("fork", 0.2, 1e-4 * np.eye(3))
+    joints = (
+        Joint("slide", "planar_fixed_orientation", None, "carriage", (0, 1, 0), actuated=False),
+        Joint("swivel", "revolute", "carriage", "fork", (0, 0, 1), (0, 0, -0.02), actuated=False),
+        Joint("axle", "revolute", "fork", "wheel", (0, 1, 0), (-0.03, 0, -0.04), actuated=False),
+    )
+    bodies = carriage, fork, wheel(0.04, width, 0.1)
+    return Mechanism("caster", bodies, joints, obstacles=[HalfSpace(friction=0.8)])
+
+
+@pytest.mark.parametrize("solver", ["articulated", "ldu"])
+@pytest.mark.parametrize("width", [0.02, 0.005])
+@pytest.mark.parametrize("timestep", [0.005, 0.001])
+def test_a_rim_that_rolls_turns_as_it_is_told(timestep, width, solver):
+    """Two points of the rim slip in opposite ways, as the wheel turns about the vertical."""
+    sim = Simulation(trailing_caster(width), timestep, solver=solver)
+    sim.set_state([0.1, 0, 0.5, 0], [0, 0.5, 0, 0])
+    q, v, energy = [], [], []
+    for _ in range(round(1.0 / timestep)):
+        sim.step()
+        q.append(sim.q)
+        v.append(sim.v)
+        energy.append(sim.energy())
+    begin = round(0.1 / timestep)  # after the landing
+    chords = np.diff(q, axis=0)[begin:] / timestep
+    at_knots = np.array(v)[begin + 1 : -1]
+    # Between two chords, but for what their change itself changes, and what arcs are longer.
+    change = np.abs(np.diff(chords, axis=0))
+    middle = 0.5 * (chords[1:] + chords[:-1])
+    assert np.all(np.abs(at_knots - middle) <= change + 1000 * timestep**2)
+    assert np.diff(energy)[begin:].max() < 1e-6
