@@ -1,9 +1,6 @@
 """Shapes and obstacles for contacts.
 
-All shapes are exact except cylinders. A cylinder is exact against planes, faces and spheres, and on
-its round side between its ends. If its rim meets an edge, a corner or a curved side, a
-circumscribed prism of 24 sides is used. The distance is then too short by up to 0.87 % of the
-radius.
+All shapes are exact, but that a rim which lies flat, within a degree, has points around it.
 """
 
 from __future__ import annotations

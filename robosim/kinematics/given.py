@@ -25,7 +25,9 @@ def checked_pose(robot: Mechanism, name: str, q: ArrayLike) -> Array:
                 raise StateError(
                     f"the norm of the quaternion of joint '{joint.name}' must be 1, not {norm:.6g}"
                 )
-            out[begin : begin + 4] /= norm
+            # What was read is set again as it is, to the last bit.
+            if abs(norm - 1) > 1e-15:
+                out[begin : begin + 4] /= norm
     return out
 
 

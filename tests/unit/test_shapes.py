@@ -272,19 +272,19 @@ def test_least_gap_is_the_distance(peer, a, b):
     assert compared > 50
 
 
-@pytest.mark.peer
 @pytest.mark.parametrize("other", SHAPES)
-def test_a_cylinder_is_as_near_as_is_said(peer, other):
-    """Never farther than it is, nor nearer by more than 0.87 % of the radii."""
+def test_a_cylinder_is_as_near_as_the_best_normal_says(other):
+    """Apart or a little inside, whatever edge, corner, cap, side or rim touches."""
     rng = np.random.default_rng(4)
-    slack = 0.0087 * 0.3 * (2 if other == "cylinder" else 1)
-    inside = 0.3 * (1 - np.cos(np.pi / 720)) * 2  # of the peer's prism
-    for _ in range(150):
-        pose_a, pose_b = random_pose(rng, 0.1), random_pose(rng, 0.7)
-        distance = peer.distance(peer.shapes["cylinder"], pose_a, peer.shapes[other], pose_b)
-        if distance > 1e-2:
-            features = ALL.find(pose_a, pose_b, INDEX["cylinder"], INDEX[other], margin=5.0)
-            assert distance - slack - inside <= features["gap"].min() <= distance + EXACT
+    compared = 0
+    for _ in range(30):
+        pose_a, pose_b = random_pose(rng, 0.1), random_pose(rng, 0.45)
+        apart = separation(SHAPES["cylinder"], pose_a, SHAPES[other], pose_b, 6)
+        if -1e-3 < apart < 0.5:
+            features = ALL.find(pose_a, pose_b, INDEX["cylinder"], INDEX[other], margin=0.6)
+            assert features["gap"].min() == pytest.approx(apart, abs=1e-7)
+            compared += 1
+    assert compared > 8
 
 
 @pytest.mark.parametrize(("a", "b"), PAIRS)

@@ -73,7 +73,9 @@ PAIR_WORK = np.dtype(
         ("pb", "f8", (3,)),
         ("pc", "f8", (3,)),
         ("shift", "f8", (3,)),  # of the second shape, mostly 0
-        ("separation", "f8"),
+        ("separation", "f8"),  # by the best normal that counts for the first shape
+        ("apart", "f8"),  # by the best one of all
+        ("across", "f8", (3,)),
         ("best_kind", "i8"),
         ("best_1", "i8"),
         ("best_2", "i8"),

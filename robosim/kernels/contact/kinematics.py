@@ -203,6 +203,7 @@ def depth_left(gap, dt):
 @kernel
 def step_back(contact, gap, dt, w):
     """The gap that a contact may not undercut in an interval that begins with `gap`."""
+    w.gap1 = gap
     w.step_back = 0.0 if contact.apart != 0 else depth_left(gap, dt)
 
 
@@ -212,7 +213,6 @@ def start_contact(contact, poses, dt, w, t):
     gap = place_contact(contact, poses, t)
     a, b, n = poses[contact.other], poses[contact.body], w.frame[2]
     step_back(contact, gap, dt, w)
-    w.gap1 = gap
     for i in range(3):
         n[i] = t.w[i]
         if contact.kind == RIM or contact.kind == RIM_EDGE:

@@ -80,12 +80,16 @@ def reach(scratch, which, n):
 def try_axis(scratch, n, kind, best_1, best_2):
     """Take a normal for the best one if it is.
 
-    Normals of faces and caps come first, so that none but better ones come after them.
+    Normals of faces and caps come first, so that none but better ones come after them. pair.apart
+    and pair.across are of the best one of all, of which a neighbour in a terrain may be in charge.
     """
     pair = scratch.pair[0]
     for k in range(3):
         pair.back[k] = -n[k]
     separation = -reach(scratch, 1, pair.back) - reach(scratch, 0, n)
+    if separation > pair.apart + 1e-10 * pair.scale:
+        pair.apart = separation
+        assign(n, pair.across)
     if separation > pair.separation + 1e-10 * pair.scale and allowed(scratch, n):
         pair.separation, pair.best_kind = separation, kind
         pair.best_1, pair.best_2 = best_1, best_2
@@ -186,7 +190,7 @@ def find_axis(scratch, topology):
     """The best normal of the first shape and the cylinder into pair: separation, axis, best_*."""
     pair, first, poly = scratch.pair[0], scratch.poly[0], scratch.poly[1]
     vertices = scratch.vertices[0]
-    pair.separation, pair.best_kind = -inf, NOTHING
+    pair.separation, pair.apart, pair.best_kind = -inf, -inf, NOTHING
     for f in range(first.n_faces):
         try_axis(scratch, scratch.normals[0, f].p, FACE_1, f, 0)
     for side in (1.0, -1.0):
@@ -374,25 +378,40 @@ def add_edge(scratch, topology, i, part, before):
     pair, poly, axis = scratch.pair[0], scratch.poly[1], scratch.vertices[1]
     row = topology.edges[scratch.poly[0].edge_begin + i]
     v, w = scratch.vertices[0, row[0]].p, scratch.vertices[0, row[1]].p
-    if part == SIDE:
-        identifier = identify(CROSSING, i, SIDE)
-        add_round(scratch, v, w, axis[0].p, axis[1].p, 0.0, poly.rim, identifier)
-    elif pair.count == before or not is_level(scratch, poly):
+    start = pair.count
+    if part != SIDE and (start == before or not is_level(scratch, poly)):
         add_rim_on_edge(scratch, i, part, v, w)
     for k in range(3):
         pair.e[k] = w[k] - v[k]
     normalize(pair.e)
-    if abs(dot(pair.e, poly.axis)) < PARALLEL:
-        return
-    # Nearly parallel ones touch at both ends of where they overlap.
-    for rim in (UPPER_RIM, LOWER_RIM):
-        if rim != part and is_along(scratch, rim, v, w):
-            add_rim_on_edge(scratch, i, rim, v, w)
-    for k in range(2):
-        p = v if k == 0 else w
-        if abs(offset_dot(poly.axis, p, poly.x)) <= poly.half_length:
-            identifier = identify(CORNER, row[k], SIDE)
-            add_round(scratch, p, p, axis[0].p, axis[1].p, 0.0, poly.rim, identifier)
+    if abs(dot(pair.e, poly.axis)) >= PARALLEL:
+        # Nearly parallel ones touch at both ends of where they overlap.
+        for rim in (UPPER_RIM, LOWER_RIM):
+            if rim != part and is_along(scratch, rim, v, w):
+                add_rim_on_edge(scratch, i, rim, v, w)
+        for k in range(2):
+            p = v if k == 0 else w
+            if abs(offset_dot(poly.axis, p, poly.x)) <= poly.half_length:
+                identifier = identify(CORNER, row[k], SIDE)
+                add_round(scratch, p, p, axis[0].p, axis[1].p, 0.0, poly.rim, identifier)
+    if part == SIDE:
+        identifier = identify(CROSSING, i, SIDE)
+        add_round(scratch, v, w, axis[0].p, axis[1].p, 0.0, poly.rim, identifier)
+        drop_as_near(scratch, start)
+
+
+@kernel
+def drop_as_near(scratch, start):
+    """Take away the last candidate if one since `start` is as near.
+
+    The nearest point of parallel lines may be anywhere on them, and jumps from end to end.
+    """
+    pair, candidates = scratch.pair[0], scratch.candidates
+    last = pair.count - 1
+    for i in range(start, last):
+        if candidates[i].gap < candidates[last].gap + 1e-6 * pair.scale:
+            pair.count = last
+            return
 
 
 @kernel
@@ -475,17 +494,20 @@ def add_cylinder(scratch, topology):
     """
     pair, first, poly = scratch.pair[0], scratch.poly[0], scratch.poly[1]
     find_axis(scratch, topology)
-    if not pair.separation < pair.margin:
-        return
     N = scratch.normals[0, 0].p
     behind = offset_dot(N, poly.x, scratch.vertices[0, 0].p) <= 0.0
-    if pair.one_sided == 1 and pair.separation <= 0.0 and behind:
+    if not pair.apart < pair.margin or (pair.one_sided == 1 and pair.apart <= 0.0 and behind):
         return
+    elsewhere = pair.apart > max(pair.separation + 1e-9 * pair.scale, 0.0)
+    if elsewhere:
+        assign(pair.across, pair.axis)
     kind, best_1, best_2 = pair.best_kind, pair.best_1, pair.best_2
     before = pair.count
     f = farthest(scratch.normals[0], first.n_faces, pair.axis)
     if dot(scratch.normals[0, f].p, pair.axis) >= ALIGNED:
         add_over_face(scratch, topology, f)
+    if elsewhere:
+        return
     along = dot(poly.axis, pair.axis)
     if abs(along) >= ALIGNED:
         rim = rim_of(-along)

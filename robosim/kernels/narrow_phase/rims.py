@@ -14,6 +14,7 @@ TURNS = 20  # Newton steps to the normal, of which a start nearby takes three to
 LONGEST = 0.3  # turn of a normal in one step [rad]
 SETTLED = 1e-15  # turn after which it stays
 HALVINGS = 20
+SLACK = 1e-14  # of a radius, by which rounding may make less of what parts two circles
 # Directions of a half circle to start from: cosine and sine at every 22.5 degrees.
 STARTS = (
     (0.38268343236508984, -0.92387953251128674),
@@ -45,19 +46,29 @@ def turn_about_edge(w, axis, d, radius, n, m):
 
     Returns the second derivative by the angle [m], negative unless the circle is along the edge.
     """
-    bend = 0.0
+    bend, before = 0.0, parted(n, w, axis, radius)
     for _ in range(TURNS):
         cross(d, n, m)
         na, ma = dot(n, axis), dot(m, axis)
         inverse = 1.0 / sqrt(max(1.0 - na * na, 1e-24))
-        slope = dot(m, w) + radius * na * ma * inverse
         product = na * ma * inverse
+        slope = dot(m, w) + radius * product
         bend = -dot(n, w) + radius * inverse * (ma * ma - na * na + product * product)
         turn = slope / max(-bend, 1e-2 * radius)
         turn = min(max(turn, -LONGEST), LONGEST)
-        size = 1.0 / sqrt(1.0 + turn * turn)
-        for k in range(3):
-            n[k] = size * (n[k] + turn * m[k])
+        # Near the axis normals bend sharply, so that full steps would go back and forth.
+        for _ in range(HALVINGS):
+            size = 1.0 / sqrt(1.0 + turn * turn)
+            for k in range(3):
+                n[k] = size * (n[k] + turn * m[k])
+            after = parted(n, w, axis, radius)
+            if after >= before - SLACK * radius:
+                before = after
+                break
+            # Back to where it was, then half as far.
+            for k in range(3):
+                n[k] = (n[k] / size) - turn * m[k]
+            turn *= 0.5
         if abs(turn) < SETTLED:
             break
     return bend
@@ -182,7 +193,7 @@ def best_between_rims(w, axis_1, radius_1, axis_2, radius_2, n, start, m, g):
             for k in range(3):
                 n[k] *= length
             after = parted(n, w, axis_1, radius_1) - reach_across(n, axis_2, radius_2)
-            if after >= before:
+            if after >= before - SLACK * (radius_1 + radius_2):
                 break
             scale *= 0.5
         if size * scale < SETTLED:

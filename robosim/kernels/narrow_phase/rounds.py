@@ -29,6 +29,7 @@ from robosim.kernels.narrow_phase.cylinder import (
     SIDE,
     UPPER_RIM,
     cross_rim,
+    drop_as_near,
     identify,
     is_level,
     off_axis,
@@ -72,7 +73,7 @@ def add_round_shapes(scratch):
     apart = normalize(pair.n)
     if apart > first.radius + second.radius + pair.margin:
         return
-    pair.separation, pair.best_kind = -inf, NOTHING
+    pair.separation, pair.apart, pair.best_kind = -inf, -inf, NOTHING
     try_caps(scratch)
     across_second = second.kind != CYLINDER or abs(dot(pair.n, second.axis)) < 1e-9
     if apart > 0.0 and abs(dot(pair.n, first.axis)) < 1e-9 and across_second:
@@ -308,35 +309,27 @@ def add_sides(scratch, one, other):
     """The side or a rim of the first shape, and of the second, one of which is a side."""
     first, second = scratch.poly[0], scratch.poly[1]
     a, b = scratch.vertices[0], scratch.vertices[1]
-    if one == SIDE and other == SIDE:
-        end, identifier = b[second.n_vertices - 1].p, identify(CROSSING, SIDE, SIDE)
-        radius_1, radius_2 = first.radius, second.radius
-        add_round(scratch, a[0].p, a[1].p, b[0].p, end, radius_1, radius_2, identifier)
-    elif other == SIDE and not is_level(scratch, first):
+    start = scratch.pair[0].count
+    if one != SIDE and not is_level(scratch, first):
         add_rim_and_side(scratch, 1, one)
-    elif one == SIDE and not is_level(scratch, second):
+    elif other != SIDE and not is_level(scratch, second):
         add_rim_and_side(scratch, 0, other)
-    if second.n_vertices == 1 or abs(dot(first.axis, second.axis)) < PARALLEL:
-        return
-    # Nearly parallel ones touch at both ends of where they overlap.
-    for rim in (UPPER_RIM, LOWER_RIM):
-        if rim != one and is_beside(scratch, 1, rim):
-            add_rim_and_side(scratch, 1, rim)
-        if second.kind == CYLINDER and rim != other and is_beside(scratch, 0, rim):
-            add_rim_and_side(scratch, 0, rim)
-    if second.kind != CYLINDER:
-        for i in range(2):
+    end, radius_1, radius_2 = b[second.n_vertices - 1].p, first.radius, second.radius
+    if second.n_vertices > 1 and abs(dot(first.axis, second.axis)) >= PARALLEL:
+        # Nearly parallel ones touch at both ends of where they overlap.
+        for rim in (UPPER_RIM, LOWER_RIM):
+            if rim != one and is_beside(scratch, 1, rim):
+                add_rim_and_side(scratch, 1, rim)
+            if second.kind == CYLINDER and rim != other and is_beside(scratch, 0, rim):
+                add_rim_and_side(scratch, 0, rim)
+        for i in range(2 if second.kind != CYLINDER else 0):
             if abs(offset_dot(first.axis, b[i].p, first.x)) <= first.half_length:
-                add_round(
-                    scratch,
-                    a[0].p,
-                    a[1].p,
-                    b[i].p,
-                    b[i].p,
-                    first.radius,
-                    second.radius,
-                    identify(CORNER, i, SIDE),
-                )
+                identifier = identify(CORNER, i, SIDE)
+                add_round(scratch, a[0].p, a[1].p, b[i].p, b[i].p, radius_1, radius_2, identifier)
+    if one == SIDE and other == SIDE:
+        identifier = identify(CROSSING, SIDE, SIDE)
+        add_round(scratch, a[0].p, a[1].p, b[0].p, end, radius_1, radius_2, identifier)
+        drop_as_near(scratch, start)
 
 
 @kernel

@@ -6,7 +6,7 @@ RATTLE), in which contacts answer as they did in the interval. A rate that would
 bound is held there.
 """
 
-from robosim.compiled.kinds import DRY, RATE
+from robosim.compiled.kinds import DRY, RATE, RIM, RIM_EDGE, ROUND
 from robosim.compiled.memory import FACTORED
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import everywhere, over_limbs, pick, somewhere
@@ -36,7 +36,8 @@ from robosim.kernels.status import CONVERGED, SINGULAR
 
 STRAY = 3.0  # how much farther than the momenta friction may take the velocities at a knot
 CLOSED = 1e-6  # rate of a gap up to which it has stayed as it was [m/s]; landings are far above
-MOVES = 1e300  # in place of any other rate
+LANDING = 0.05  # rate of a gap from which on what comes down has energy to speak of [m/s]
+MOVES, OPEN = 1e300, -1e300  # in place of any other rate, and of a landing's
 BEYOND = 1e-9  # part of its bound by which a rate at a knot may be beyond it
 STIFF = 1e9  # masses of its contact by which a rate is held
 
@@ -86,6 +87,12 @@ def find_arcs(scheme, model, system, loads, work, arc):
 
 
 @kernel
+def rolls(contact):
+    """Whether what touches of a body travels over the body, as the lowest point of a rim does."""
+    return contact.kind == RIM or contact.kind == RIM_EDGE or contact.kind == ROUND
+
+
+@kernel
 def begin_projection(model, system, work, dt):
     """Tell which gaps have stayed as they were; hold no rate at its bound yet.
 
@@ -93,12 +100,15 @@ def begin_projection(model, system, work, dt):
     """
     count = 0
     for n in range(1, work.active[0] + 1):
-        w = system.contacts[work.active[n]]
-        if not on_joint(work.slots[work.active[n]]):
-            rate = (w.gap - w.gap1) / dt
-            w.rate = pick(abs(rate) <= CLOSED, 0.0, rate)
-            if work.slots[work.active[n]].apart != 0 and w.gap1 < 0.0:
-                w.rate = 0.0
+        contact, w = work.slots[work.active[n]], system.contacts[work.active[n]]
+        if is_companion(contact):
+            w.rate = system.contacts[contact.leader].rate
+        elif not on_joint(contact):
+            # What lands has lost a part of its speed at the first knot, and will lose the rest at
+            # this one: until then nothing touches.
+            rate = (w.gap - w.gap1) / abs(dt)
+            most = CLOSED if rolls(contact) else -1.0
+            w.rate = pick(abs(rate) <= most, 0.0, pick(rate < -LANDING, OPEN, MOVES))
     for k in range(model.n_ground, model.contacts.shape[0]):
         if work.slots[k].kind == RATE:
             system.contacts[k].stop = 0.0
@@ -288,10 +298,11 @@ def hold_contacts(scheme, model, system, work, dt, drag):
         contact_stiffness(contact, work.contacts[k], model.facets, w)
         if not drag:
             w.A[0, 2], w.A[1, 2] = 0.0, 0.0
-        if not on_joint(contact) and w.rate < -0.05:
+        if not on_joint(contact):
+            share = pick(w.rate == OPEN, 0.0, 1.0)
             for i in range(3):
                 for c in range(3):
-                    w.A[i, c] = 0.0
+                    w.A[i, c] *= share
         if contact.kind == RATE:
             w.A[2, 2] = pick(w.stop != 0.0, -STIFF * contact.mass, w.A[2, 2])
             w.rate = pick(w.stop != 0.0, w.stop, w.rate)
@@ -327,7 +338,9 @@ def hold_contact(scheme, model, contact, w, system, work, dt):
             law[row] += w.L[axis, row] * w.F[axis]
         return
     # As the next interval starts it; at a knot L is R as well.
+    before = w.gap1
     start_contact(contact, work.pose2, dt, w, t)
+    w.gap1 = before
     condense_contact(scheme, model, contact, w, system, work, True)
     resist_change(w.L, w.L_o, contact, w, work, nb, dt, w.rate)
 
@@ -361,7 +374,7 @@ def normal_rate(chord, rate):
     Else it is that of the point which touches last. Of a rim that rolls, that point has come from
     above.
     """
-    return pick(rate < MOVES, rate, chord)
+    return pick(abs(rate) < MOVES, rate, chord)
 
 
 @kernel
@@ -371,8 +384,7 @@ def hold_turning(scheme, model, k, system, work, dt):
     start_companion(work.slots, system.contacts, k, work.pose2, t)
     hold_companion(work.slots, system.contacts, k)
     condense_contact(scheme, model, contact, w, system, work, True)
-    rate = system.contacts[contact.leader].rate
-    resist_change(w.R, w.R_o, contact, w, work, nb, dt, rate)
+    resist_change(w.R, w.R_o, contact, w, work, nb, dt, w.rate)
 
 
 @kernel
