@@ -33,6 +33,7 @@ from robosim.kernels.narrow_phase.rims import (
 from robosim.kernels.narrow_phase.separation import allowed
 
 ALIGNED = 0.95  # cosine below which a face or a cap takes no part in a contact
+AS_NEAR = 1e-5  # part of the shapes by which a middle may be nearer than an end that stands for it
 PARALLEL = 0.98  # cosine of an axis and an edge from which on they may touch at two places
 LYING = 0.3  # cosine of axis and normal below which a cylinder may lie along its side
 FLAT = (
@@ -378,6 +379,9 @@ def add_edge(scratch, topology, i, part, before):
     pair, poly, axis = scratch.pair[0], scratch.poly[1], scratch.vertices[1]
     row = topology.edges[scratch.poly[0].edge_begin + i]
     v, w = scratch.vertices[0, row[0]].p, scratch.vertices[0, row[1]].p
+    if pair.one_sided == 1 and pair.has_opposite[i] == 1 and comes_after(v, w):
+        # Once for the two triangles at an edge, which go along it in opposite directions.
+        return
     start = pair.count
     if part != SIDE and (start == before or not is_level(scratch, poly)):
         add_rim_on_edge(scratch, i, part, v, w)
@@ -401,6 +405,15 @@ def add_edge(scratch, topology, i, part, before):
 
 
 @kernel
+def comes_after(v, w):
+    """Whether a corner comes after another one in the order of x, then y, then z."""
+    for k in range(3):
+        if v[k] != w[k]:
+            return v[k] > w[k]
+    return False
+
+
+@kernel
 def drop_as_near(scratch, start):
     """Take away the last candidate if one since `start` is as near.
 
@@ -409,7 +422,7 @@ def drop_as_near(scratch, start):
     pair, candidates = scratch.pair[0], scratch.candidates
     last = pair.count - 1
     for i in range(start, last):
-        if candidates[i].gap < candidates[last].gap + 1e-6 * pair.scale:
+        if candidates[i].gap < candidates[last].gap + AS_NEAR * pair.scale:
             pair.count = last
             return
 
