@@ -157,6 +157,7 @@ class Engine(Alone):
             # The parts may have other types than before.
             self.hand_over(Parts(model, mine.state, memory, mine.loads, work, options))
         self._near = -1, np.zeros(0, dtype=bool)
+        self._ahead = other._ahead
         self.counters.assign(other.counters.copied(torques))
 
     def described(self) -> Model:
