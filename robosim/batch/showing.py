@@ -35,7 +35,7 @@ from robosim.simulation.channel_reader import READERS, ChannelReader
 from robosim.validation import Array, read_only
 
 SHOWN = 13  # words of a body that are read: x, q, v, omega
-ALL = 31  # words up to the velocities over the interval
+ALL = 41  # words up to the knot that the last step began at
 APART = (CONTACT, JOINT_WRENCH, *sensors.BY_STATE)  # read state by state
 
 
@@ -59,7 +59,7 @@ class BodyViews(NamedTuple):
 class Rows:
     """All states at once, in the form that sensors and frames read; see `sensors.Readable`."""
 
-    def __init__(self, stepping: Stepping, intervals: Array) -> None:
+    def __init__(self, stepping: Stepping) -> None:
         states, robot = stepping.states, stepping.robot
         self.robot, self._stepping, self._bodies = robot, stepping, states.bodies
         self.q, self.v = states.q[:, : robot.nq], states.v[:, : robot.nv]
@@ -67,7 +67,10 @@ class Rows:
         self.state = SimpleNamespace(
             **{name: states.bodies[name] for name in names}, joint_q=states.q, joint_v=states.v
         )
-        self._intervals = intervals
+        self.timestep = stepping.timestep
+        self.before = sensors.Ends(
+            *(states.bodies[name] for name in ("q_before", "v_before", "omega_before"))
+        )
 
     @cached_property
     def turns(self) -> Array:
@@ -88,7 +91,7 @@ class Rows:
 
     @cached_property
     def _accelerations(self) -> Array:
-        return readings.accelerations(self._bodies, self._intervals)
+        return readings.accelerations(self._bodies, self.timestep)
 
 
 class Points:
@@ -272,7 +275,7 @@ class Showing:
             self._robots = stepping.robots
             self._together, self._apart = self._ways()
         if self._together:
-            self._read_together(Rows(stepping, intervals))
+            self._read_together(Rows(stepping))
         if self._apart:
             self._read_apart()
 

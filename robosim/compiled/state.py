@@ -25,7 +25,9 @@ class State(NamedTuple):
     v: Array  # joint velocities at the knot, in the same order
     last_dt: Array  # (1,) length of the interval that led to the knot [s], 0 at a start
     stale: Array  # (1,) 1 if the velocities at the knot have not been computed, else 0
+    kept: Array  # (1,) 1 if what means over the last step are read from has been kept, else 0
     pressed: Array  # (m,) impulses of pads of bearings over that interval
+    closed: Array  # (slots,) 1 for contacts that pushed in it, else 0; (0,) without restitution
 
 
 def make_state(mechanism: Mechanism, model: Model) -> State:
@@ -38,5 +40,7 @@ def make_state(mechanism: Mechanism, model: Model) -> State:
         v=np.zeros(len(model.coordinates)),
         last_dt=np.zeros(1),
         stale=np.zeros(1),
+        kept=np.ones(1),
         pressed=np.zeros(len(model.bearings.contact)),
+        closed=np.zeros(len(model.restitution)),
     )

@@ -30,6 +30,14 @@ FIELD = np.dtype(  # consecutive words of a state, and the same words in its lan
         ("shared", "i8"),  # 1 for whole numbers, which all lanes share
     ]
 )
+# Fields of JOINT_STATE that have a meaning only in mechanisms that take no steps in lanes.
+OF_MULTIPLIERS = (
+    "drive_total",
+    "ahead",
+    "drive_ahead",
+    "ahead_before",
+    "drive_ahead_before",
+)
 _LANED: dict[Any, tuple[np.dtype[Any], Any]] = {}  # record, lanes -> numpy dtype, numba type
 
 
@@ -163,7 +171,8 @@ class Rows(NamedTuple):
         """Rows of each array of `COPIED`; None for all rows."""
         bodies, none = self.bodies, np.zeros(0, dtype=np.int64)
         chosen = {"bodies": bodies, "joints": bodies, "couplings": none, "q": self.q, "v": self.v}
-        chosen |= dict.fromkeys(("contacts", "active", "ids"), self.contacts) | {"features": none}
+        of_contacts = "contacts", "active", "ids", "closed"
+        chosen |= dict.fromkeys(of_contacts, self.contacts) | {"features": none}
         # Arrays without a row for each element, such as trends, are copied as a whole.
         state, guesses = (map(chosen.get, names) for names in (State._fields, Guesses._fields))
         return (bodies, *state, *guesses), (self.v,), (self.v,), (self.out_q, self.out_v)
@@ -209,8 +218,9 @@ def _words(
     array: NDArray[Any], wide: NDArray[Any], rows: NDArray[np.int64] | None, friction: int
 ) -> Iterator[tuple[int, int, int, int]]:
     """(offset, offset in the lanes, count, whether they are shared) of words of some rows."""
+    # Features that no robot of the lanes has are arrays without rows.
     for n, row in enumerate(range(len(array)) if rows is None else rows.tolist()):
-        if row < 0:
+        if row < 0 or len(array) == 0:
             continue
         begin, to = row * array.strides[0], n * wide.strides[0]
         if not array.dtype.names:
@@ -218,6 +228,8 @@ def _words(
             continue
         places = _places(array.dtype), _places(wide.dtype)
         for name, (base, at) in places[0].items():
+            if name in OF_MULTIPLIERS:
+                continue
             count = base.itemsize // WORD
             if name in ("beta", "eta"):
                 count = min(count, friction)

@@ -55,6 +55,15 @@ class Knot:
         return np.asarray(self._sim.gravity)
 
     @property
+    def timestep(self) -> float:
+        return float(self._sim.timestep)
+
+    @cached_property
+    def before(self) -> sensors.Ends:
+        found: sensors.Ends = self._sim.before
+        return found
+
+    @property
     def time(self) -> float:
         return float(self._sim.time)
 

@@ -26,6 +26,7 @@ from robosim.simulation.alone import BUSY, Alone
 from robosim.simulation.checkpoint import DUE, FIRST_STAY, Counters, assign_parts, copied_parts
 from robosim.simulation.diagnosis import failure
 from robosim.simulation.notices import Notices, Silence
+from robosim.simulation.readings import Given, impulses_ahead
 from robosim.validation import Array
 
 LONGEST_STAY = 1000  # the number of steps is doubled each time, up to this
@@ -99,6 +100,8 @@ class Engine(Alone):
         """Make the objects that belong to this engine alone, except for parts and counters."""
         # Parts of the solvers that are not in use.
         self._solvers: dict[str, Parts] = {}
+        # Of the knot where the solver with multipliers goes on, which it does not know.
+        self._ahead: Given | None = None
         self._connected: dict[bytes, tuple[Model, Any]] = {}
         self._near = -1, np.zeros(0, dtype=bool)
         self._done = np.zeros(1, dtype=np.int64)
@@ -154,6 +157,7 @@ class Engine(Alone):
             # The parts may have other types than before.
             self.hand_over(Parts(model, mine.state, memory, mine.loads, work, options))
         self._near = -1, np.zeros(0, dtype=bool)
+        self._ahead = other._ahead
         self.counters.assign(other.counters.copied(torques))
 
     def described(self) -> Model:
@@ -197,6 +201,7 @@ class Engine(Alone):
         if self.counters.away:
             self.switch("articulated")
         self._disconnect_pairs()
+        self._ahead = None
         # Results of the last step stay; they are not read before the next step.
         last = self.counters.last, self.counters.last_is_first
         self.counters.assign(Counters(time, last=last[0], last_is_first=last[1]))
@@ -307,6 +312,11 @@ class Engine(Alone):
     def count_away(self, taken: int) -> None:
         """Count steps that the solver with multipliers has taken for the articulated one."""
         counters = self.counters
+        if taken == 1 and self._ahead is not None:
+            joints = self.parts.state.joints
+            joints["ahead_before"], joints["drive_ahead_before"] = self._ahead
+        if taken:
+            self._ahead = None
         if counters.away > 0:
             counters.away = counters.away - taken or DUE
 
@@ -329,6 +339,7 @@ class Engine(Alone):
         if counters.steps - counters.came_back > counters.stay:
             counters.stay = FIRST_STAY
         counters.away, counters.stay = counters.stay, min(2 * counters.stay, LONGEST_STAY)
+        self._ahead = impulses_ahead(self.parts)
         self.switch("ldu")
 
     def switch(self, solver: str) -> None:

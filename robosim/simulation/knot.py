@@ -12,6 +12,7 @@ from robosim.simulation.base import SimulationBase
 from robosim.simulation.engine import Engine
 from robosim.simulation.frames import Frames
 from robosim.simulation.readings import BearingForces
+from robosim.simulation.sensors import Ends
 from robosim.simulation.sensors import read as read_sensor
 from robosim.simulation.views import BodyState, LastStep, last_step
 from robosim.validation import Array, read_only
@@ -115,24 +116,27 @@ class Knot(Frames, SimulationBase):
         """Wrench of each joint's constraints on its child, (6,): force [N] and torque [N m],
         world.
 
-        At the joint's point on the child, in the joint's present directions. The impulse over the
-        length of the last step, which acts at the beginning: a smooth force is that at the knot
-        there. Forces along free coordinates (springs, limits, actuators) are not included. If
-        constraints are redundant, the distribution of a load among them is undetermined, and
-        depends on the solver.
+        At the joint's point on the child; the mean over the last step. The mean is of second order,
+        but of first order for joints that carry contacts. Forces along free coordinates (springs,
+        limits, actuators) are not included. If constraints are redundant, the distribution of a
+        load among them is undetermined, and depends on the solver.
         """
         engine = self.engine
-        return readings.joint_wrenches(self.robot, engine.parts, engine.last_interval)
+        return readings.joint_wrenches(self.robot, engine.parts, self.timestep)
 
     def accelerations(self) -> Array:
-        """Accelerations (nb, 6) at the knot: of centres of mass [m/s^2], angular [rad/s^2]; world.
+        """Accelerations (nb, 6) of centres of mass [m/s^2], and angular ones [rad/s^2]; world.
 
-        The values come from the velocities at the knot and over the step before it. So they are
-        delayed by a quarter of the time step, and do not show an impact, whose impulse acts where
-        that step begins. Zero before the first step.
+        Means over the last step, from the velocities at both of its ends, which contain impacts.
+        Zero before the first step, and after a run that failed with its second step or later.
         """
-        state = self.parts.state
-        return readings.accelerations(state.bodies, state.last_dt[0])
+        return readings.accelerations(self.parts.state.bodies, self.timestep)
+
+    @property
+    def before(self) -> Ends:
+        """Orientations and velocities of the bodies where the last step began."""
+        bodies = self.parts.state.bodies
+        return Ends(bodies["q_before"], bodies["v_before"], bodies["omega_before"])
 
     def energy(self) -> float:
         """Kinetic and potential energy at the knot [J], of bodies, rotors and springs.
@@ -184,7 +188,7 @@ class Knot(Frames, SimulationBase):
     def limit_forces(self) -> Array:
         """Generalized forces of joint limits, dry joint friction and bearings, (nv,) [N, N m].
 
-        The mean over the last step, along the coordinates of the tree. For joints that close
+        The mean over the last interval, along the coordinates of the tree. For joints that close
         loops, and for tendons, see `limit_forces_of`; for constraints of joints, see
         `joint_wrenches`.
         """
@@ -222,12 +226,12 @@ class Knot(Frames, SimulationBase):
         """Generalized force of each coupling on the coordinate of its joint [N m or N].
 
         The force on the coordinate of its source is minus the ratio times this force. The
-        impulse at the beginning of the last step over its length; accurate to first order in dt
-        after the first step, and 0 before.
+        mean over the last step, of second order; 0 before the first step.
         """
-        impulses = self.parts.state.couplings["impulse"]
+        of = self.parts.state.couplings
+        impulses = of["total"] - of["ahead_before"] + of["ahead"]
         names = [coupling.name for coupling in self.robot.couplings]
-        forces = (impulses / self.engine.last_interval).tolist()
+        forces = (impulses / self.timestep).tolist()
         return dict(zip(names, forces, strict=True))
 
     def drive_forces(self) -> dict[str, float | Array]:
@@ -238,12 +242,10 @@ class Knot(Frames, SimulationBase):
         Forces that lock joints or tendons with equal limits are included. The force acts along the
         coordinate, from the parent on the child. The value is the total force of the motion without
         the torques given to the step; the joint's own spring, damper and rotor are part of the
-        drive. This force is the impulse at the beginning of the last step over its length, and
-        belongs to the previous knot. The value is accurate to first order in dt after the first
-        step, and 0 before.
+        drive. This force is the mean over the last step, of second order, and 0 before the first
+        step. Times the distance it is the energy that the drive gives.
         """
-        parts, interval = self.parts, self.engine.last_interval
-        return readings.drive_forces(self.robot, parts.state, interval)
+        return readings.drive_forces(self.robot, self.parts, self.timestep)
 
     def contact_forces(self) -> Array:
         """Force of the ground on each contact, (nc, 3) [N], world, mean of the last interval.

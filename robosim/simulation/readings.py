@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from robosim import quaternions
 from robosim.compiled.building.bearings import pads_in
@@ -192,17 +192,6 @@ def bearing_forces(robot: Mechanism, parts: Parts, name: str, interval: float) -
     return BearingForces(*map(read_only, found))
 
 
-def drive_forces(robot: Mechanism, state: State, interval: float) -> dict[str, float | Array]:
-    """Generalized forces along the motions of driven joints and tendons, by their names."""
-    found: dict[str, float | Array] = {}
-    for element, knot in zip(all_joints(robot), state.joints, strict=True):
-        if not isinstance(element, PointSpring) and element.motion is not None:
-            forces = knot["drive"] / interval
-            rows = element.nv if isinstance(element, Joint) else 1
-            found[element.name] = forces[:rows] if rows > 1 else float(forces[0])
-    return found
-
-
 def shape_gaps(model: Model, state: State, work: Workspace, margin: float) -> Array:
     """The smallest gap of each pair of shapes, (np,) [m]; inf beyond the margin [m]."""
     if not len(model.collision.pairs):
@@ -212,70 +201,150 @@ def shape_gaps(model: Model, state: State, work: Workspace, margin: float) -> Ar
     return out
 
 
-def tree_reaction(joint: Any, state: State, system: System) -> Array:
-    """Impulse of a joint's constraints on its child at the joint's point, (6,), world.
+class Given(NamedTuple):
+    """Impulses at joints that the velocities at a knot have, and the momenta there have not yet.
 
-    The impulse is that of the previous interval, in the joint's directions at its end.
+    Attributes
+    ----------
+    wrenches : (nj, 6) [N s, N m s], of constraints on the child at the joint's point, world
+    drives : (nj, 6), along the coordinates of driven joints
     """
-    body = int(joint["child"])
-    impulse: Array = np.array(state.joints["impulse"][body])
-    w, rows = system.tree[body], int(joint["m_T"] + joint["m_R"])
-    Z = np.zeros((rows, 6))
+
+    wrenches: Array
+    drives: Array
+
+
+def _along(joint: Any, tree: Any, turn: Array, turn_child: Array) -> Array:
+    """Directions (m, 6) of a joint's coordinates at its point, turned with its bodies; world.
+
+    Those of a free rotation turn with the child, all others with the parent.
+    """
+    m = int(joint["m_T"] + joint["m_R"])
+    Z = np.zeros((m, 6))
     if joint["kind"] == HINGE:
-        Z[0, 3:] = w["a1"]
+        Z[0, 3:] = tree["a1"]
     elif joint["kind"] == BALL:
         Z[:, 3:] = np.eye(3)
     else:
-        Z[:] = w["Z1"][:rows]
-    if joint["parent"] < len(state.bodies):
-        # Rotation of the parent over the interval: its vector part is half of dt times omega.
-        half = 0.5 * state.last_dt[0] * state.bodies["v_mid"][joint["parent"], 3:]
-        turned = np.concatenate(([np.sqrt(1.0 - half @ half)], half))
-        turn = quaternions.rotation_matrix(turned)
-        impulse = np.concatenate((turn @ impulse[:3], turn @ impulse[3:]))
-    return impulse - Z.T @ (Z @ impulse)
+        Z[:] = tree["Z1"][:m]
+    turned = (Z.reshape(m, 2, 3) @ turn.T).reshape(m, 6)
+    if joint["m_R"] == 3:
+        turned[m - 3 :, 3:] = Z[m - 3 :, 3:] @ turn_child.T
+    return np.asarray(turned)
+
+
+def _shifted(wrench: Array, arm: Array) -> Array:
+    """A wrench about a point that lies at -arm from where the wrench is given."""
+    return np.concatenate((wrench[:3], wrench[3:] + np.cross(arm, wrench[:3])))
+
+
+def _ways(model: Model, state: State, system: System, before: bool) -> list[Array]:
+    """`_along` of all joints of a tree, at the knot or where the last step began."""
+    turns = quaternions.rotation_matrix(state.bodies["q"])
+    past = quaternions.rotation_matrix(state.bodies["q_before"])
+    back = [a @ b.T if before else np.eye(3) for a, b in zip(past, turns, strict=True)]
+    back.append(np.eye(3))
+    nb = len(state.bodies)
+    joints = model.joints[:nb]
+    return [
+        _along(one, system.tree[one["child"]], back[one["parent"]], back[one["child"]])
+        for one in joints
+    ]
+
+
+def _given(model: Model, state: State, ways: list[Array], before: bool) -> Given:
+    """What the velocities at the knot, or where the last step began, have of the next impulses."""
+    end = "_before" if before else ""
+    wrenches = np.array(state.joints["ahead" + end])
+    drives = np.array(state.joints["drive_ahead" + end])
+    if not model.tree:
+        return Given(wrenches, drives)
+    bodies, nb = state.bodies, len(state.bodies)
+    x, p, shown = (bodies[name + end] for name in ("x", "p", "shown"))
+    R = quaternions.rotation_matrix(bodies["q" + end])
+    J = R @ model.bodies["inertia"] @ np.swapaxes(R, -1, -2)
+    mass = model.bodies["mass"][:, None]
+    turning = np.einsum("bij,bj->bi", J, shown[:, 3:])
+    W = np.zeros((nb + 1, 6))
+    W[:nb] = np.concatenate((mass * shown[:, :3], turning), axis=-1) - p
+    places = np.vstack((x, np.zeros(3)))
+    points = x[model.joints["child"]] + np.einsum(
+        "bij,bj->bi", R[model.joints["child"]], model.joints["p_b"]
+    )
+    for j in range(nb, len(model.joints)):
+        a, b = int(model.joints["parent"][j]), int(model.joints["child"][j])
+        W[b] -= _shifted(wrenches[j], points[j] - x[b])
+        W[a] += _shifted(wrenches[j], points[j] - places[a])
+    for j in reversed(range(nb)):
+        a, b = int(model.joints["parent"][j]), int(model.joints["child"][j])
+        W[a] += _shifted(W[b], x[b] - places[a])
+        wrenches[j] = _shifted(W[b], x[b] - points[j])
+        drives[j, : len(ways[j])] = ways[j] @ wrenches[j]
+    for coupling, ahead in zip(model.couplings, state.couplings["ahead" + end], strict=True):
+        for j, row, factor in zip(
+            coupling["joint"], coupling["row"], coupling["factor"], strict=True
+        ):
+            if j < nb:
+                drives[j, row - model.joints["n_T"][j] - model.joints["n_R"][j]] -= factor * ahead
+    return Given(wrenches, drives)
+
+
+def impulses_ahead(parts: Parts) -> Given:
+    """What the velocities at the knot have of the next impulses, of all joints."""
+    ways = _ways(parts.model, parts.state, parts.memory.system, False) if parts.model.tree else []
+    return _given(parts.model, parts.state, ways, False)
+
+
+def _means(parts: Parts, interval: float) -> tuple[Array, Array]:
+    """Mean wrenches and drives (nj, 6) of all joints over the last step, of length [s]."""
+    model, state, system = parts.model, parts.state, parts.memory.system
+    wrenches, drives = (np.array(state.joints[name]) for name in ("total", "drive_total"))
+    for before, sign in ((True, -1.0), (False, 1.0)):
+        ways = _ways(model, state, system, before) if model.tree else []
+        given = _given(model, state, ways, before)
+        part = (0.0 if not before else wrenches) + sign * given.wrenches
+        for j, Z in enumerate(ways):
+            part[j] -= np.linalg.pinv(Z) @ (Z @ part[j])
+        wrenches = part if before else wrenches + part
+        drives += sign * given.drives
+    return wrenches / interval, drives / interval
+
+
+def drive_forces(robot: Mechanism, parts: Parts, interval: float) -> dict[str, float | Array]:
+    """Generalized forces along the motions of driven joints and tendons, by their names."""
+    found: dict[str, float | Array] = {}
+    _, drives = _means(parts, interval)
+    for element, forces in zip(all_joints(robot), drives, strict=True):
+        if not isinstance(element, PointSpring) and element.motion is not None:
+            rows = element.nv if isinstance(element, Joint) else 1
+            found[element.name] = forces[:rows] if rows > 1 else float(forces[0])
+    return found
 
 
 def joint_wrenches(robot: Mechanism, parts: Parts, interval: float) -> dict[str, Array]:
     """Wrench of each joint's constraints on its child, (6,): force [N] and torque [N m], world.
 
-    At the joint's point on the child, in the joint's present directions. The impulse over the
-    length of the last step, which acts at the beginning: a smooth force is that at the knot there.
-    Forces along free coordinates (springs, limits, actuators) are not included. If constraints are
-    redundant, the distribution of a load among them is undetermined, and depends on the solver.
+    At the joint's point on the child; the mean over the last step. Forces along free coordinates
+    (springs, limits, actuators) are not included. If constraints are redundant, the distribution of
+    a load among them is undetermined, and depends on the solver.
     """
-    model, state, system = parts.model, parts.state, parts.memory.system
-    rotations = quaternions.rotation_matrix(state.bodies["q"])
-    out = {}
-    for j, joint in enumerate(robot.joints):
-        record, knot = model.joints[j], state.joints[j]
-        n = int(record["n_T"] + record["n_R"])
-        if model.tree and j < len(robot.bodies):
-            wrench = tree_reaction(record, state, system) / interval
-        else:
-            G_b = system.directions["G_b"][j]
-            wrench = G_b[:n].T @ knot["impulse"][:n] / interval
-            arm = rotations[record["child"]] @ record["p_b"]
-            wrench[3:] -= np.cross(arm, wrench[:3])
-        out[joint.name] = wrench
-    return out
+    wrenches, _ = _means(parts, interval)
+    return {joint.name: wrenches[j] for j, joint in enumerate(robot.joints)}
 
 
-def accelerations(bodies: NDArray[np.void], intervals: ArrayLike) -> Array:
-    """Accelerations (..., nb, 6) at the knot: of centres of mass, and angular ones; world.
+def accelerations(bodies: NDArray[np.void], timestep: float) -> Array:
+    """Accelerations (..., nb, 6) of centres of mass and angular ones, world; means over a step.
 
-    In m/s^2 and rad/s^2. The values come from the velocities at the knot and over the interval
-    before it, of lengths (...,) [s]. So accelerations are delayed by a quarter of the time step,
-    and do not show an impact, whose impulse acts where the interval begins. Zero before the first
-    step.
+    In m/s^2 and rad/s^2, from the velocities at both ends of the last step. Zero before the first.
     """
-    dt = np.asarray(intervals, dtype=float)[..., None, None]
-    # Both are chords, so that a steady rotation has no angular acceleration: over the interval, a
-    # chord is that of half of the turn between two middles, whose sine is what momenta show.
-    middle = bodies["v_mid"].copy()
-    half = 0.5 * dt * middle[..., 3:]
-    middle[..., 3:] *= np.sqrt(1.0 - np.sum(half * half, axis=-1, keepdims=True))
-    return np.asarray(2 / np.where(dt == 0, np.inf, dt) * (bodies["shown"] - middle))
+    ends = [
+        np.concatenate(
+            (bodies[v], quaternions.turned(quaternions.rotation_matrix(bodies[q]), bodies[omega])),
+            axis=-1,
+        )
+        for q, v, omega in (("q_before", "v_before", "omega_before"), ("q", "v", "omega"))
+    ]
+    return np.asarray((ends[1] - ends[0]) / timestep)
 
 
 def contact_positions(robot: Mechanism, state: State) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,9 +17,27 @@ from robosim.quaternions import rotation_matrix, turned, turned_back
 from robosim.validation import Array
 
 
+class Ends(NamedTuple):
+    """The bodies where the last step began, with the axes of `BodyState`.
+
+    Attributes
+    ----------
+    q : (..., nb, 4)
+    v, omega : (..., nb, 3) [m/s] and [rad/s]
+    """
+
+    q: Array
+    v: Array
+    omega: Array
+
+
 class Readable(AtKnot, Protocol):
     """The interface of a simulation that sensors read."""
 
+    @property
+    def timestep(self) -> float: ...
+    @property
+    def before(self) -> Ends: ...
     def accelerations(self) -> Array: ...
     def contacts(self) -> Sequence[Any]: ...
     def wrench(self, body: str) -> Array: ...
@@ -101,15 +119,46 @@ def _twist(sim: Readable, place: Place) -> tuple[Array, Array]:
 
 
 def _accelerations(sim: Readable, place: Place) -> tuple[Array, Array]:
-    """Acceleration of a place relative to free fall, and angular one of its body, world axes."""
+    """Acceleration of a place relative to free fall, and angular one of its body, world axes.
+
+    Means over the last step.
+    """
     if place.body is None:
         return -sim.gravity, np.zeros(3)
     index = sim.robot.body_index(place.body)
     change = sim.accelerations()[..., index, :]
-    arm = rotation_matrix(sim.state.q[..., index, :]) @ np.asarray(place.position)
-    _, omega = _twist(sim, place)
-    turning = np.cross(change[..., 3:], arm) + np.cross(omega, np.cross(omega, arm))
-    return change[..., :3] + turning - sim.gravity, change[..., 3:]
+    # Of the place against the centre of mass, at both ends.
+    past, here = (
+        turned(
+            rotation_matrix(knot.q[..., index, :]),
+            np.cross(knot.omega[..., index, :], np.asarray(place.position)),
+        )
+        for knot in (sim.before, sim.state)
+    )
+    return change[..., :3] + (here - past) / sim.timestep - sim.gravity, change[..., 3:]
+
+
+def _between(past: Array, here: Array) -> Array:
+    """Orientations (..., 4) half of the way from one to another."""
+    middle = past + np.where(np.sum(past * here, axis=-1, keepdims=True) < 0, -1, 1) * here
+    return np.asarray(middle / np.linalg.norm(middle, axis=-1, keepdims=True))
+
+
+def _middle(sim: Readable, place: Place) -> Array:
+    """Axes of a place in the middle of the last step, (..., 3, 3)."""
+    if place.body is None:
+        return _axes(sim, place)
+    index = sim.robot.body_index(place.body)
+    body = _between(sim.before.q[..., index, :], sim.state.q[..., index, :])
+    return rotation_matrix(quaternions.multiply(body, np.asarray(place.quaternion)))
+
+
+def _middle_pose(sim: Readable, place: Place, q: Array, x: Array) -> tuple[Array, Array]:
+    """Position (3,) and axes (3, 3) of a place, with the bodies at q (nb, 4) and x (nb, 3)."""
+    if place.body is None:
+        return np.asarray(place.position), _axes(sim, place)
+    index = sim.robot.body_index(place.body)
+    return x[index] + rotation_matrix(q[index]) @ np.asarray(place.position), _middle(sim, place)
 
 
 def _axes(sim: Readable, place: Place) -> Array:
@@ -176,10 +225,16 @@ def _touch(sim: Readable, sensor: Sensor) -> float:
 def _reaction(sim: Readable, sensor: Sensor) -> tuple[Array, Array]:
     """Force on what a joint or a rigid connection carries, and torque about the place, in its axes.
 
+    Means over the last step, with arms and axes of its middle.
+
     The force is the one that accelerates the subtree's bodies, minus those of contacts, wrenches
     and loops.
     """
-    at, _ = _pose(sim, sensor.place)
+    begin, end = sim.before, sim.state
+    # Where the bodies were in the middle of the step: forces and arms belong together there.
+    middle = _between(begin.q, end.q)
+    centers = end.x - 0.25 * sim.timestep * (begin.v + end.v)
+    at, axes = _middle_pose(sim, sensor.place, middle, centers)
     below = [sim.robot.body_index(name) for name in sensor.bodies]
     force, torque = np.zeros(3), np.zeros(3)
 
@@ -187,22 +242,26 @@ def _reaction(sim: Readable, sensor: Sensor) -> tuple[Array, Array]:
         force[:] += f
         torque[:] += np.cross(point - at, f) + np.asarray(moment)
 
-    turns, changes = rotation_matrix(sim.state.q), sim.accelerations()
+    turns, changes = rotation_matrix(middle), sim.accelerations()
+    ends = [(rotation_matrix(knot.q), knot.omega) for knot in (begin, end)]
 
     def carry(index: int, part: Body | Part, center: ArrayLike = (0.0, 0.0, 0.0)) -> None:
         """Add what accelerates a body or a part of it, whose centre of mass is at `center`."""
-        R, arm = turns[index], turns[index] @ np.asarray(center)
-        inertia, omega = R @ np.asarray(part.inertia) @ R.T, R @ sim.state.omega[index]
-        acceleration = changes[index, :3] + np.cross(changes[index, 3:], arm)
-        acceleration += np.cross(omega, np.cross(omega, arm))
-        moment = inertia @ changes[index, 3:] + np.cross(omega, inertia @ omega)
-        add(part.mass * (acceleration - sim.gravity), sim.state.x[index] + arm, moment)
+        arm, inertia = np.asarray(center), np.asarray(part.inertia)
+        # Speed of the part against the body's centre of mass, and its spin, at both ends.
+        past, here = (
+            np.array([R[index] @ np.cross(omega[index], arm), R[index] @ inertia @ omega[index]])
+            for R, omega in ends
+        )
+        turning, moment = (here - past) / sim.timestep
+        acceleration = changes[index, :3] + turning
+        add(part.mass * (acceleration - sim.gravity), centers[index] + turns[index] @ arm, moment)
 
     for index in below:
         body = sim.robot.bodies[index]
         carry(index, body)
         outside = sim.wrench(body.name)
-        add(-outside[:3], sim.state.x[index], -outside[3:])
+        add(-outside[:3], centers[index], -outside[3:])
     links: tuple[str, ...] = ()
     if sensor.part is not None:
         carry(sim.robot.body_index(str(sensor.place.body)), sensor.part, sensor.part.center)
@@ -217,12 +276,11 @@ def _reaction(sim: Readable, sensor: Sensor) -> tuple[Array, Array]:
     wrenches = sim.joint_wrenches() if sim.robot.loop_joints else {}
     for joint in sim.robot.loop_joints:
         index = sim.robot.body_index(joint.child)
-        point = sim.state.x[index] + turns[index] @ np.asarray(joint.child_position)
-        for end, sign in ((joint.child, -1.0), (joint.parent, 1.0)):
-            if end in sensor.bodies:
+        point = centers[index] + turns[index] @ np.asarray(joint.child_position)
+        for name, sign in ((joint.child, -1.0), (joint.parent, 1.0)):
+            if name in sensor.bodies:
                 add(sign * wrenches[joint.name][:3], point, sign * wrenches[joint.name][3:])
-    axes = _axes(sim, sensor.place).T
-    return axes @ force, axes @ torque
+    return axes.T @ force, axes.T @ torque
 
 
 # Kinds that need lists of contacts and wrenches, or torques of the last step.
@@ -250,7 +308,7 @@ READERS: dict[str, Callable[[Readable, Sensor], ArrayLike]] = {
     ),
     "gyro": lambda sim, sensor: turned_back(_axes(sim, sensor.place), _twist(sim, sensor.place)[1]),
     "accelerometer": lambda sim, sensor: turned_back(
-        _axes(sim, sensor.place), _accelerations(sim, sensor.place)[0]
+        _middle(sim, sensor.place), _accelerations(sim, sensor.place)[0]
     ),
     "framelinacc": lambda sim, sensor: _accelerations(sim, sensor.place)[0],
     "frameangacc": lambda sim, sensor: _accelerations(sim, sensor.place)[1],

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from random_mechanisms import multiply, random_body, random_joint, random_quaternion
 
-from robosim import Body, Joint, Mechanism, Simulation
+from robosim import Body, ContactPoint, Joint, Mechanism, Simulation
 from robosim.joints import KINDS
 from robosim.models.builders import chain, free_body, pendulum
 from robosim.quaternions import from_axis_angle, rotation_matrix
@@ -358,7 +359,7 @@ def test_a_turning_joint_pulls_its_body_inwards(solver):
     sim = Simulation(Mechanism("m", (body,), (joint,)), 1e-3, gravity=(0, 0, 0), solver=solver)
     sim.set_state([0.3], [2.0])
     sim.run(0.1)
-    # Of the interval before: turned back by half of a step, and true to second order.
+    # In the middle of the step, and true to second order.
     angle = sim.q[0] - 1e-3
     inwards = -2.0 * 4.0 * 0.5 * np.array([np.cos(angle), np.sin(angle), 0.0])
     np.testing.assert_allclose(sim.joint_wrenches()["axle"][:3], inwards, rtol=0, atol=1e-2)
@@ -367,7 +368,7 @@ def test_a_turning_joint_pulls_its_body_inwards(solver):
 
 @pytest.mark.parametrize("solver", ["ldu", "articulated"])
 def test_reactions_turn_with_the_parent(solver):
-    """A weight that is welded to a carousel is pulled inwards where that is now."""
+    """A weight that is welded to a carousel is pulled inwards, as it is in mid-step."""
     bodies = Body("carousel", 3.0, 0.5 * np.eye(3)), Body("weight", 2.0, 0.1 * np.eye(3))
     joints = (
         Joint("axle", "revolute", None, "carousel", (0, 0, 1)),
@@ -376,13 +377,14 @@ def test_reactions_turn_with_the_parent(solver):
     sim = Simulation(Mechanism("m", bodies, joints), DT, gravity=(0, 0, 0), solver=solver)
     sim.set_state([0.3], [3.0])
     sim.run(0.1)
-    inwards = -2.0 * 9.0 * 0.5 * np.array([np.cos(sim.q[0]), np.sin(sim.q[0]), 0.0])
+    angle = sim.q[0] - 0.5 * 3.0 * DT
+    inwards = -2.0 * 9.0 * 0.5 * np.array([np.cos(angle), np.sin(angle), 0.0])
     # Of second order; within the step it turns by 0.03.
     np.testing.assert_allclose(sim.joint_wrenches()["weld"][:3], inwards, rtol=0, atol=0.02)
 
 
 def test_accelerations_of_a_fall_and_of_a_turn():
-    """Free fall, and a hinge under a torque: tangential and centripetal, a quarter step late."""
+    """Free fall, and a hinge under a torque: tangential and centripetal, means over the step."""
     sim = Simulation(free_body(), DT)
     assert not sim.accelerations().any()
     sim.run(0.1)
@@ -396,7 +398,7 @@ def test_accelerations_of_a_fall_and_of_a_turn():
     dt = 1e-4
     sim = Simulation(Mechanism("m", (body,), (joint,)), dt, gravity=(0, 0, 0))
     sim.run(0.2, held(np.array([4.0])))
-    rate, t = 4.0 / inertia, 0.2 - dt / 4
+    rate, t = 4.0 / inertia, 0.2 - dt / 2
     angle, speed = rate * t**2 / 2, rate * t
     out, along = np.array([np.cos(angle), np.sin(angle)]), np.array([-np.sin(angle), np.cos(angle)])
     expected = np.zeros((2, 3))
@@ -419,14 +421,102 @@ def test_a_steady_turn_has_the_acceleration_towards_its_axis(turn, order):
     sim = Simulation(robot, 1e-3, gravity=(0, 0, 0), order=order)
     rate = turn / 1e-3
     sim.set_state(None, [rate, rate])
-    sim.run(0.02)
-    out = np.array([np.cos(sim.q[1]), np.sin(sim.q[1]), 0.0])
+    sim.run(0.019)
+    begin = sim.q[1]
+    sim.step()
+    angle = 0.5 * (begin + sim.q[1])
+    out = np.array([np.cos(angle), np.sin(angle), 0.0])
     found = sim.accelerations() / rate**2
     # The residual that a step may leave, as an acceleration, against the square of the rate.
     np.testing.assert_allclose(found[:, 3:], 0.0, atol=1e-7)
     np.testing.assert_allclose(found[0, :3], 0.0, atol=1e-7)
-    # Towards the axis, a chord for an arc: of second order.
+    # Towards the axis, a mean over an arc: of second order.
     np.testing.assert_allclose(found[1, :3], -0.5 * out, rtol=0, atol=0.1 * turn**2)
     assert np.cross(out, found[1, :3])[2] == pytest.approx(0.0, abs=1e-7)
     expected = [-0.7, 0.0, 0.0]
     np.testing.assert_allclose(sim.sensor("rim") / rate**2, expected, rtol=0, atol=0.1 * turn**2)
+
+
+@pytest.mark.parametrize("restitution", [0.0, 0.5])
+@pytest.mark.parametrize("dt", [0.001, 0.0013, 0.004])
+def test_an_accelerometer_integrates_an_impact(dt, restitution):
+    """A ball that carries a box on a spring falls, lands and stays: velocities come out.
+
+    And what a force sensor below the box integrates is the momentum of the box.
+    """
+    ball = Body("ball", 1.0, 0.01 * np.eye(3))
+    top = Body("top", 0.4, 0.001 * np.eye(3))
+    joints = (
+        Joint("base", "floating", None, "ball"),
+        Joint(
+            "spring", "prismatic", "ball", "top", (0, 0, 1), (0, 0, 0.2), stiffness=400.0,
+            damping=4.0,
+        ),
+    )  # fmt: skip
+    point = ContactPoint("p", "ball", (0, 0, 0), radius=0.1, restitution=restitution)
+    sensors = (
+        Sensor("on ball", "accelerometer", place=Place("ball", (0.05, 0.0, 0.02))),
+        Sensor("on top", "accelerometer", place=Place("top")),
+        Sensor("held", "force", place=Place("top"), bodies=("top",)),
+    )
+    robot = Mechanism("m", (ball, top), joints, (point,), sensors=sensors)
+    sim = Simulation(robot, dt)
+    sim.set_state([0, 0, 1.0, 1, 0, 0, 0, 0.0])
+    steps = round(0.6 / dt)
+    sums = np.zeros((3, 3))
+    for _ in range(steps):
+        sim.step()
+        sums += dt * np.array([sim.sensor(one.name) for one in sensors])
+    speeds = sim.state.v[:, 2]
+    expected = np.array([speeds[0], speeds[1], 0.4 * speeds[1]])
+    expected += 9.81 * dt * steps * np.array([1.0, 1.0, 0.4])
+    np.testing.assert_allclose(sums[:, 2], expected, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(sums[:, :2], 0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize("solver", ["articulated", "ldu"])
+def test_what_a_joint_carries_at_rest(solver):
+    """A payload that is welded to an arm, which a motor holds level."""
+    bodies = Body("arm", 2.0, np.diag([1e-4, 1 / 6, 1 / 6])), Body("load", 1.5, 1e-3 * np.eye(3))
+    joints = (
+        Joint("motor", "revolute", None, "arm", (0, 1, 0), child_position=(-0.5, 0, 0)),
+        Joint("weld", "fixed", "arm", "load", parent_position=(0.5, 0, 0),
+              child_position=(-0.1, 0, 0)),
+    )  # fmt: skip
+    robot = Mechanism("m", bodies, joints)
+    sim = Simulation(robot, 1e-3, solver=solver)
+    sim.run(0.5, held(sim.dynamics.inverse_dynamics([0.0], [0.0], [0.0])))
+    found, load, arm = sim.joint_wrenches(), 1.5 * 9.81, 2.0 * 9.81
+    expected = [0, 0, load, 0, -0.1 * load, 0]
+    np.testing.assert_allclose(found["weld"], expected, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(found["motor"][:3], [0, 0, load + arm], rtol=0, atol=1e-6)
+
+
+def means(sim):
+    """All readings that are means over the last step."""
+    wrenches = np.concatenate([*sim.joint_wrenches().values(), *sim.accelerations()])
+    drives = [np.atleast_1d(force) for force in sim.drive_forces().values()]
+    return np.concatenate([wrenches, *drives, list(sim.coupling_forces().values())])
+
+
+@pytest.mark.parametrize("solver", ["articulated", "ldu"])
+def test_means_do_not_depend_on_how_steps_are_called(solver):
+    """Step by step, at once, after a copy, and restored: to the last bit."""
+    robot = chain(3)
+    joint = replace(robot.joints[1], motion=lambda t: 0.3 * np.sin(9 * t))
+    robot = replace(robot, joints=(robot.joints[0], joint, robot.joints[2]))
+    sims = [Simulation(robot, 0.01, solver=solver) for _ in range(3)]
+    for sim in sims:
+        sim.set_state([0.4, 0.0, 0.2], [1.0, 2.7, -0.5])
+    for _ in range(20):
+        sims[0].step()
+    sims[1].run(0.2)
+    sims[2].run(0.19)
+    other = sims[2].copy()
+    sims[2].step()
+    assert np.abs(means(sims[0])).max() > 1.0
+    np.testing.assert_array_equal(means(sims[1]), means(sims[0]))
+    np.testing.assert_array_equal(means(sims[2]), means(sims[0]))
+    np.testing.assert_array_equal(means(sims[0].copy()), means(sims[0]))
+    other.restore(sims[0])
+    np.testing.assert_array_equal(means(other), means(sims[0]))

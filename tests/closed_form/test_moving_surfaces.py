@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 from touching_ground import WAYS, on_something
 
-from robosim import Geometry, HalfSpace, Mechanism, ModelError, Simulation
+from robosim import Body, Geometry, HalfSpace, Joint, Mechanism, ModelError, Simulation
 from robosim.quaternions import from_axis_angle
 
 G, DT, MU, MASS, EDGE = 9.81, 1e-3, 0.3, 2.0, 0.2
 SPEED = 0.6
+TURN = 2.0  # of a turntable [rad/s]
 
 
 def box(way: str, friction: float = MU, **belt) -> Mechanism:
@@ -83,6 +84,49 @@ def test_a_box_on_a_turntable_turns_with_it():
     np.testing.assert_allclose(
         sim.q[:2], arm * np.array([np.cos(turned), np.sin(turned)]), rtol=0, atol=1e-6
     )
+
+
+def spinning_surface(ball: Body) -> tuple[Mechanism, list[float]]:
+    joint = Joint("free", "floating", None, "ball")
+    table = HalfSpace(friction=5.0, surface_spin=(0, 0, TURN))
+    return Mechanism("surface", (ball,), (joint,), obstacles=(table,)), []
+
+
+def turning_table(ball: Body) -> tuple[Mechanism, list[float]]:
+    """So heavy that the ball does not change its rate; returns that as well."""
+    shape = Geometry("box", (40.0, 40.0, 0.2), friction=5.0)
+    table = Body("table", 1e8, 4e8 * np.eye(3), collisions=(shape,))
+    joints = (
+        Joint("axle", "revolute", None, "table", (0, 0, 1), child_position=(0, 0, 0.1)),
+        Joint("free", "floating", None, "ball"),
+    )
+    return Mechanism("table", (table, ball), joints, self_collision=True), [TURN]
+
+
+@pytest.mark.parametrize("table", [spinning_surface, turning_table])
+def test_a_ball_that_rolls_over_a_turntable(table):
+    """Its centre goes round a circle at 2/7 of the table's rate, of order two in the time step."""
+    radius, inertia = 0.1, 0.4 * 0.1**2
+    shape = Geometry("sphere", (radius,), friction=5.0)
+    robot, turns = table(Body("ball", 1.0, inertia * np.eye(3), collisions=(shape,)))
+    x0, v0, rate = np.array([0.7, -0.2]), np.array([0.5, 0.8]), 2 / 7 * TURN
+    # It rolls without slip: v - radius omega x z = TURN z x r.
+    slip = v0 - TURN * np.array([-x0[1], x0[0]])
+    begin = [*x0, radius, 1, 0, 0, 0], [*v0, 0, -slip[1] / radius, slip[0] / radius, 0.3]
+    errors = []
+    for dt in (0.02, 0.01):
+        sim, off = Simulation(robot, dt, tolerance=1e-12), np.zeros(2)
+        sim.set_state([0.0] * len(turns) + begin[0], turns + begin[1])
+        for n in range(1, round(1.0 / dt) + 1):
+            sim.step()
+            c, s = np.cos(rate * n * dt), np.sin(rate * n * dt)
+            v = np.array([[c, -s], [s, c]]) @ v0
+            x = x0 + np.array([[s, c - 1], [1 - c, s]]) @ v0 / rate
+            found = sim.state.x[-1, :2] - x, sim.state.v[-1, :2] - v
+            off = np.maximum(off, np.abs(found).max(axis=1))
+        errors.append(off)
+    assert errors[0].max() < 3e-3
+    np.testing.assert_allclose(errors[0] / errors[1], 4.0, rtol=0.05)
 
 
 def test_torsional_friction_follows_a_turntable():

@@ -10,6 +10,7 @@ import pytest
 
 import robosim
 from robosim import Body, Geometry, Joint, Mechanism, Simulation
+from robosim.controllers import PD
 from robosim.models.builders import (
     chain,
     double_four_bar,
@@ -128,6 +129,23 @@ def test_memory_may_be_forgotten(case: str) -> None:
     forgetful = steps(CASES[case](), 30, forget)
     # 1e-8 m/s in the mass metric of 12 kg is 4e-6 rad/s of a calf of 1e-4 kg m^2, in each step.
     np.testing.assert_allclose(forgetful, as_ever, rtol=0, atol=2e-4)
+
+
+def test_what_bounces_does_not_depend_on_memory() -> None:
+    """Feet that land one after the other: which ones are hit, and which only pressed on."""
+    robot = robosim.load("a1", restitution=0.4)
+    pd = PD(robot, np.array(robot.home)[7:] + 0.25, 60.0, 2.0, implicit=True)
+    found = []
+    for between in (None, forget):
+        sim, q = Simulation(robot), []
+        sim.place(gap=0.05)
+        for _ in range(90):
+            sim.run(1e-3, pd)
+            q.append(sim.q.copy())
+            if between is not None:
+                between(sim)
+        found.append(q)
+    np.testing.assert_allclose(found[1], found[0], rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -139,6 +139,22 @@ def test_a_failed_run_yields_what_was_done_before():
     assert sum(len(chunk.t) for chunk in chunks) == sim.steps > 10
 
 
+def test_means_after_a_run_that_fails_within():
+    """Nothing of them is kept within a run: they are zero, as before the first step."""
+    for controller in (None, lambda sim: np.zeros(20)):
+        sim = whip(max_substeps=1)
+        with pytest.raises(ConvergenceError):
+            sim.run(10.0, controller)
+        wrench = sim.joint_wrenches()[sim.robot.joints[0].name]
+        # A controller in Python is called between steps, each of which is then a run.
+        if controller is None:
+            assert not sim.accelerations().any()
+            np.testing.assert_array_equal(wrench, 0.0)
+        else:
+            assert np.abs(sim.accelerations()).max() > 1.0
+            assert np.abs(wrench).max() > 1.0
+
+
 def test_the_same_failure_under_a_python_controller():
     """Where the loop is not compiled, the error is the same."""
     errors = []

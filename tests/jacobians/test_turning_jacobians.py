@@ -11,7 +11,7 @@ from test_touching_bodies import DT, KINDS, STEP, TwoBodies
 from robosim.compiled.arrays import aligned
 from robosim.compiled.kinds import ROLLING, TORSION
 from robosim.compiled.records.contact import CONTACT, CONTACT_WORK
-from robosim.quaternions import from_axis_angle, rotation_matrix
+from robosim.quaternions import rotation_matrix
 
 SCALE, MOST = 0.7, (0.05, 0.02)
 
@@ -110,20 +110,51 @@ def test_what_surfaces_have_by_themselves_is_added_to_the_slip(kind):
     np.testing.assert_allclose(slip["u"][:2], moved, rtol=0, atol=2e-5)
 
 
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("kind", KINDS)
+def test_jacobians_of_a_slip_over_surfaces_that_spin(kind, seed):
+    """What is touched at the second knot moves with both bodies, and surfaces turn with them."""
+    case = Turning(KINDS[kind], seed)
+    at = case.evaluate()
+    for body, name in ((0, "R"), (1, "R_o")):
+        columns = []
+        for direction in np.eye(6):
+            ends = [case.evaluate(body, direction, s * STEP)["u"] for s in (1, -1)]
+            columns.append((ends[0] - ends[1]) / (2 * STEP))
+        # Of u of size 1e2 m/s: rounding 1e-14 over a step of 1e-6.
+        expected = np.column_stack(columns)
+        np.testing.assert_allclose(at[name][:, :6], expected, rtol=0, atol=1e-6)
+
+
 def test_a_surface_that_spins_covers_arcs():
-    """The mean velocity of its point over an interval is what its circle has, not its tangent."""
+    """A body that goes along with a surface, about the axis of its spin, does not slip."""
     case = Turning(KINDS["ball on plane"], 2)
     case.dt = 0.4
     contacts = case.model.contacts
-    contacts["surface"], spin = 0.0, np.array([0.3, -1.2, 0.8])
-    contacts["surface_o"] = [0, 0, 0, *spin]
+    spin = np.array([0.3, -1.2, 0.8])
+    contacts["surface"], contacts["surface_o"] = 0.0, [0, 0, 0, *spin]
+    contacts["radius"], contacts["o"] = 0.0, 0.0
     case.work.slots[0] = contacts[0]
-    identity = np.array([1.0, 0, 0, 0])
-    case.P, case.v = [identity] * 2, np.zeros((2, 3))
-    case.evaluate()
-    w, R = case.system.contacts[0], case.system.pose1[1]["R"]
-    # About the other's own centre, in its axes.
-    turn = rotation_matrix(from_axis_angle(spin, case.dt * np.linalg.norm(spin)))
-    arm = R.T @ w["arm_o"]
-    covered = R @ (turn @ arm - arm)
-    np.testing.assert_allclose(w["drift"], -w["frame"][:2] @ covered / case.dt, rtol=1e-9)
+    one, other = case.system.pose1[:2]
+    # The axis is the normal of the plane, and the point is on it.
+    normal = spin / np.linalg.norm(spin)
+    contacts["o_end"] = case.work.slots["o_end"][0] = normal
+    R = other["R"]
+    point = one["x"] + one["R"] @ contacts["p"][0]
+    one["x"] -= R @ normal * (R @ normal @ (point - other["x"]))
+    axis = R @ spin
+    half = np.append(np.cos(0.5 * case.dt * np.linalg.norm(spin)), axis / np.linalg.norm(axis))
+    half[1:] *= np.sin(0.5 * case.dt * np.linalg.norm(spin))
+    turn = rotation_matrix(half)
+    case.P = [half, np.array([1.0, 0, 0, 0])]
+    away = one["x"] - other["x"]
+    case.v = np.array([(turn @ away - away) / case.dt, np.zeros(3)])
+    w = case.evaluate()
+    assert np.abs(w["drift"]).max() > 0.1
+    np.testing.assert_allclose(w["u"][:2], 0.0, rtol=0, atol=1e-9)
+    assert abs(w["gap"]) < 1e-12
+    # What the point covers that is touched at first is an arc of its circle as well.
+    arm = w["arm_o"]
+    np.testing.assert_allclose(
+        w["drift1"], -w["frame"][:2] @ (turn @ arm - arm) / case.dt, rtol=1e-9
+    )

@@ -18,6 +18,7 @@ import pytest
 from landing import assert_same, landing
 from numba import types
 
+import robosim
 from robosim import BatchSimulation, OptionError, Simulation
 from robosim.batch import beside, warming
 from robosim.controllers import PD, trot
@@ -352,6 +353,33 @@ def test_states_that_part_try_again() -> None:
     assert_alike(*runs, 1e-7)
 
 
+@pytest.mark.parametrize("implicit", [False, True])
+@pytest.mark.parametrize("limit", [None, 20.0])
+def test_what_bounces_does_not_depend_on_other_states(implicit: bool, limit: float | None) -> None:
+    """Feet that land one after the other, beside a state that begins again and again."""
+    robot = robosim.load("a1", restitution=0.4)
+    more = {} if limit is None else {"limit": limit}
+    pd = PD(robot, np.array(robot.home)[7:] + 0.25, 60.0, 2.0, implicit=implicit, **more)
+    first = Simulation(robot)
+    first.place(gap=0.03)
+    q = np.tile(first.q, (WIDTH, 1))
+    q[:, 2] += 1.5e-3 * np.arange(WIDTH)
+    batch, found = BatchSimulation(robot, WIDTH, threads=1), []
+    starts = batch.prepare(q)
+    batch.reset(starts, which=np.arange(WIDTH))
+    for k in range(10):
+        if k >= 4:
+            batch.reset(starts, which=3, index=3)
+        batch.rollout(10, controller=pd)
+        found.append(batch.q.copy())
+    for i in set(range(WIDTH)) - {3}:
+        sim = Simulation(robot)
+        sim.set_state(q[i])
+        for one in found:
+            sim.run(0.01, pd)
+            np.testing.assert_allclose(one[i], sim.q, rtol=0, atol=1e-6)
+
+
 def test_nothing_parts_once_the_state_moves() -> None:
     """A step is undone by leaving the state where it is: what moves it must go through."""
     program = """
@@ -383,7 +411,7 @@ def test_nothing_parts_once_the_state_moves() -> None:
         model, state, memory, loads, work, options, info = kinds[:7]
         tree, system, info = types.Module(scheme), memory[1], info.dtype
         number, yes = types.float64, types.boolean
-        commit.compile((tree, model, state, system, work, number, yes, info))
+        commit.compile((tree, model, state, system, work, number, yes, types.int64, info))
         last = (number, numbers, yes, numbers, info)
         learn.compile((tree, model, state, memory, work, *last))
     try:

@@ -29,6 +29,13 @@ BODY_STATE = np.dtype(
         ("p", "f8", (6,)),  # linear and angular momentum that enters the next step, world
         ("shown", "f8", (6,)),  # velocity and angular velocity that follow from the momenta, world
         ("v_mid", "f8", (6,)),  # velocity and angular velocity of the interval before, world
+        # The knot that the last step began at; of a start the start itself.
+        ("q_before", "f8", (4,)),
+        ("v_before", "f8", (3,)),
+        ("omega_before", "f8", (3,)),
+        ("x_before", "f8", (3,)),
+        ("p_before", "f8", (6,)),
+        ("shown_before", "f8", (6,)),
     ]
 )
 

@@ -88,6 +88,9 @@ CONTACT_WORK = with_rows(
         ("gap", "f8"),  # at the second knot [m]
         ("u", "f8", (3,)),  # slip along the tangents and gap over dt [m/s]
         ("drift", "f8", (2,)),  # part of the slip by motions of the surfaces themselves [m/s]
+        ("drift1", "f8", (2,)),  # the same of the points that are touched at the first knot
+        ("slip", "f8", (3,)),  # over the interval in world axes, for velocities at the second knot
+        ("span", "f8"),  # interval over which `drift` is the mean [s]
         ("rate", "f8"),  # of the gap over the interval, of dry friction of the slip
         ("stop", "f8"),  # where a limited rate is held at the second knot, 0 if it is not
         ("A", "f8", (3, 3)),  # condensed: dF = F + A du

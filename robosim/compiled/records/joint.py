@@ -100,6 +100,16 @@ JOINT_STATE = np.dtype(
         # Of a tree: rates of the coordinates in the last interval, of a BALL those of its body.
         ("mid", "f8", (6,)),
         ("drive", "f8", (6,)),  # of the last step: impulses that kept coordinates on their motions
+        # Over all intervals of the last step: of a tree's joint as `impulse`, of others the wrench
+        # of constraints on the child at the joint's point, world; and what drives coordinates.
+        ("total", "f8", (6,)),
+        ("drive_total", "f8", (6,)),
+        # What the velocities at the knot have of the next impulses already, and what they had where
+        # the step began: of joints with multipliers; as `total` and `drive_total`.
+        ("ahead", "f8", (6,)),
+        ("drive_ahead", "f8", (6,)),
+        ("ahead_before", "f8", (6,)),
+        ("drive_ahead_before", "f8", (6,)),
     ]
 )
 
@@ -119,7 +129,11 @@ DIRECTIONS = np.dtype(  # Jacobian of a joint at the knot: constraints, then coo
     ]
 )
 
-COUPLING_STATE = np.dtype([("impulse", "f8")])
+# The impulse of the last interval, that of all intervals of the last step, and what the velocities
+# at the knot, and where the step began, have of the next one already.
+COUPLING_STATE = np.dtype(
+    [("impulse", "f8"), ("total", "f8"), ("ahead", "f8"), ("ahead_before", "f8")]
+)
 
 JOINT_WORK = with_rows(
     [
@@ -140,11 +154,12 @@ JOINT_WORK = with_rows(
         ("asked", "f8", (6,)),  # right-hand sides of its rows in the last linear solve
         ("turn", "f8", (4,)),  # goal of a free rotation
         ("drive", "f8", (6,)),  # impulses that keep coordinates at their goals
+        ("ahead", "f8", (6,)),  # impulses that the projection at the second knot gives its rows
     ],
     A=6,  # derivative of `law` by the rates of the coordinates
 )
 
-COUPLING_WORK = np.dtype([("g", "f8"), ("impulse", "f8"), ("impulse_old", "f8")])
+COUPLING_WORK = np.dtype([("g", "f8"), ("impulse", "f8"), ("impulse_old", "f8"), ("ahead", "f8")])
 
 SERVO = np.dtype(  # of an actuator that is part of the equations: position and velocity servo
     [

@@ -18,8 +18,7 @@ of the points that are touched at either knot count half. All this is of second 
 cross, where a rim touches an edge or a side, and where a contact travels along the axis of a
 capsule, it is that of the first knot.
 
-A surface may move by itself, as a belt does. What that gives of slip is known at the first knot and
-stays over the interval.
+A surface may move by itself, as a belt does: see `surfaces`.
 
 Limits and the dry friction of coordinates, which are the same on joints, are in `limits`.
 """
@@ -30,20 +29,14 @@ from robosim.compiled.kinds import EDGE, LIMIT, PLANE, RIM, RIM_EDGE
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import pick
 from robosim.kernels.compiler.rows import row_of, shifted, write_row
+from robosim.kernels.contact.rims import place_rim, place_rim_edge, rim_row
+from robosim.kernels.contact.surfaces import add_drift_rows, mean_drift, start_drift
 from robosim.kernels.equations.algebra import cross, dot, rotate
-from robosim.kernels.narrow_phase.rims import (
-    lowest_on_rim,
-    nearest_on_rim,
-    normal_about_edge,
-    turn_about_edge,
-)
 
 # What starts inside of something else comes out of it by a tenth of its depth in 10 ms, no faster
 # than at RECOVERY_SPEED [m/s], so that it has next to no energy when it is out.
 RECOVERY = 0.1
 RECOVERY_SPEED = 0.05
-
-SERIES = 10  # terms for the turn of a surface, enough for a radian in a step
 
 
 @kernel
@@ -75,56 +68,6 @@ def place_contact(contact, poses, t):
     if contact.kind == RIM_EDGE:
         return place_rim_edge(contact, a, b, t)
     return place_segments(contact, a, b, t)
-
-
-@kernel
-def place_rim(contact, a, b, t):
-    """`place_contact` of a circle and a plane: where the circle is nearest to the plane."""
-    rotate(a.R, contact.o_end, t.w)
-    rotate(b.R, contact.p_end, t.z)
-    slope = dot(t.z, t.w)
-    size = sqrt(max(1.0 - slope * slope, 1e-24))
-    for i in range(3):
-        t.arm[i] = contact.radius / size * (slope * t.z[i] - t.w[i])
-        t.y[i] += t.arm[i]
-    gap = 0.0
-    rotate(a.R, contact.o, t.f)
-    for i in range(3):
-        t.z[i] = b.x[i] + t.y[i] - a.x[i]
-        gap += t.w[i] * (t.z[i] - t.f[i])
-    return gap
-
-
-@kernel
-def place_rim_edge(contact, a, b, t):
-    """`place_contact` of a circle and an edge, or a point."""
-    axis, d, offset, n = t.S_a[0], t.S_a[1], t.S_a[2], t.S_a[3]
-    rotate(b.R, contact.p_end, axis)
-    rotate(a.R, contact.o, t.z)
-    for i in range(3):
-        offset[i] = b.x[i] + t.y[i] - a.x[i] - t.z[i]
-    if dot(contact.o_end, contact.o_end) == 0.0:
-        for i in range(3):
-            d[i] = -offset[i]
-        nearest_on_rim(d, axis, contact.radius, t.arm)
-        for i in range(3):
-            t.w[i] = offset[i] + t.arm[i]
-        size = 1.0 / sqrt(dot(t.w, t.w))
-        for i in range(3):
-            t.w[i] *= size
-    else:
-        # The normal starts where it was when the feature was found, in axes of the other.
-        rotate(a.R, contact.o_end, d)
-        normal_about_edge(contact.sign, contact.o_end, n, t.S_b[0], t.S_b[1])
-        rotate(a.R, n, t.w)
-        turn_about_edge(offset, axis, d, contact.radius, t.w, t.S_b[0])
-        lowest_on_rim(axis, t.w, contact.radius, t.arm)
-    gap = -contact.radius_o
-    for i in range(3):
-        t.y[i] += t.arm[i]
-        t.z[i] = b.x[i] + t.y[i] - a.x[i]
-        gap += t.w[i] * (offset[i] + t.arm[i])
-    return gap
 
 
 @kernel
@@ -239,31 +182,7 @@ def start_contact(contact, poses, dt, w, t):
         spread_rows(w.frame, w.arm_o, -1.0, w.L_o)
     w.drift[0], w.drift[1] = 0.0, 0.0
     if contact.drifts != 0:
-        for i in range(3):
-            w.arm_o[i] = b.x[i] + w.arm1[i] - a.x[i]
-        add_drift(b, contact.surface, w.frame, w.arm1, dt, 1.0, w.drift, t)
-        add_drift(a, contact.surface_o, w.frame, w.arm_o, dt, -1.0, w.drift, t)
-
-
-@kernel
-def add_drift(pose, surface, frame, arm, dt, sign, out, t):
-    """out (2,) += sign * what a surface that moves by itself has of slip, the mean over dt.
-
-    A point of it at r moves at v + w x r, and what it covers is dt (v + w x r) times the series of
-    (exp(x) - 1) / x in x = dt w x.
-    """
-    rotate(pose.R, surface[:3], t.y)
-    rotate(pose.R, surface[3:], t.z)
-    cross(t.z, arm, t.w)
-    for i in range(3):
-        t.y[i] += t.w[i]
-        t.arm[i] = t.y[i]
-    for n in range(SERIES):
-        cross(t.z, t.arm, t.w)
-        for i in range(3):
-            t.arm[i] = t.y[i] + dt / (SERIES + 1 - n) * t.w[i]
-    out[0] += sign * dot(frame[0], t.arm)
-    out[1] += sign * dot(frame[1], t.arm)
+        start_drift(contact, a, b, dt, w, t)
 
 
 @kernel
@@ -309,6 +228,8 @@ def move_contact(contact, poses, motions, dt, w, t):
     origin to more than a resting contact's.
     """
     w.gap = place_contact(contact, poses, t)
+    if contact.drifts != 0 and is_plane(contact):
+        mean_drift(contact, poses[contact.other], poses[contact.body], dt, w, t)
     w.u[0], w.u[1], w.u[2] = w.drift[0], w.drift[1], (w.gap - w.step_back) / dt
     other_moves = moves(contact.other, poses)
     if contact.kind == RIM:
@@ -390,6 +311,9 @@ def differentiate_contact(contact, poses, motions, w, t):
         travelled_rows(contact, poses, motions, w, t)
     elif other_moves:
         slip_rows(w, motions[contact.other].P, w.center_o, w.roll_o, -1.0, w.R_o, t)
+    if contact.drifts != 0 and is_plane(contact):
+        place_contact(contact, poses, t)
+        add_drift_rows(contact, poses[contact.other], poses[contact.body], w, t)
 
 
 @kernel
@@ -408,23 +332,6 @@ def slip_rows(w, P, center, roll, sign, out, t):
             t.z[i] = sign * (t.z[i] + P[0] * t.w[i] + t.arm[i])
         x, y, z = sign * e[0], sign * e[1], sign * e[2]
         write_row(row_of(x, y, z, t.z[0], t.z[1], t.z[2]), out[row])
-
-
-@kernel
-def rim_row(contact, a, n, along, t, out):
-    """out (3,): `along` times what a rim's arm at the second knot changes by as its axis turns.
-
-    With axis a and normal n the arm is radius / size (slope a - n), where slope = a . n and
-    size^2 = 1 - slope^2.
-    """
-    slope = dot(a, n)
-    inverse = 1.0 / sqrt(max(1.0 - slope * slope, 1e-24))
-    cross(a, n, t.z)
-    cross(a, along, t.arm)
-    part, across = dot(a, along), dot(n, along)
-    tilt = part + slope * (slope * part - across) * inverse * inverse
-    for i in range(3):
-        out[i] = contact.radius * inverse * (tilt * t.z[i] + slope * t.arm[i])
 
 
 @kernel

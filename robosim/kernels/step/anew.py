@@ -24,7 +24,7 @@ def run_anew(scheme, model, state, memory, loads, work, options, solver, run, be
         copy_guesses(work.learned, memory.guesses)
         apply_controls(state, loads, options, run, k)
         status = step(
-            scheme, model, state, memory, loads, work, options, solver, True, run.infos[k]
+            scheme, model, state, memory, loads, work, options, solver, True, True, run.infos[k]
         )
         if status != CONVERGED:
             find_knot_velocities(scheme, model, state, memory.system, loads, work, options)

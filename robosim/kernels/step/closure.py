@@ -35,6 +35,7 @@ from robosim.kernels.step.knot import (
     forget_unless_given,
     start_knot,
 )
+from robosim.kernels.step.means import begin_means
 from robosim.kernels.step.velocities import project, project_changes
 
 
@@ -207,6 +208,8 @@ def start_near(model, state, memory, loads, work, held, goal_rate, dt):
     read_joints(model, state, work, work.pose2, work.twists, 0)
     find_projected_chords(model, state, memory.system, work, dt)
     start_knot(model, state, memory, work)
+    if not are_duals(state.last_dt[0]):
+        begin_means(state)
     forget_unless_given(state, memory)
     return CONVERGED
 

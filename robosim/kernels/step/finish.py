@@ -4,14 +4,16 @@ import numpy as np
 
 from robosim.compiled.memory import FACTORED
 from robosim.kernels.compiler.charts import charts_of
-from robosim.kernels.compiler.jit import kernel
-from robosim.kernels.compiler.lanes import somewhere
+from robosim.kernels.compiler.jit import aside, kernel
+from robosim.kernels.compiler.lanes import pick, somewhere
 from robosim.kernels.contact.active_set import ground_gap
+from robosim.kernels.contact.hits import is_closed, may_be_hit
 from robosim.kernels.equations.algebra import assign, fill, rotate_back
 from robosim.kernels.equations.arcs import add_changes
 from robosim.kernels.equations.chart_rows import change_chart
 from robosim.kernels.equations.joint import is_chart, is_driven
 from robosim.kernels.status import CONVERGED
+from robosim.kernels.step.means import BEGINS, NOT_KEPT, add_impulses, begin_means, show_ahead
 from robosim.kernels.step.start import start_interval
 from robosim.kernels.step.velocities import find_velocities
 
@@ -29,12 +31,19 @@ def show_velocities(scheme, model, state, system, work):
         rotate_back(work.pose2[i].R, twist[3:], body.omega)
     fill(0.0, work.twists[model.bodies.shape[0]].w)
     scheme.read_rates(model, state, system, work)
+    show_ahead(scheme, model, state, work)
     state.stale[0] = 0.0
 
 
 @kernel
-def commit(scheme, model, state, system, work, dt, shows, info):
+def commit(scheme, model, state, system, work, dt, shows, means, info):
     """Move the state to the second knot, its velocities if they are there; note the gap."""
+    state.kept[0] = 0.0
+    if means != NOT_KEPT:
+        if means == BEGINS:
+            begin_means(state)
+        add_impulses(scheme, model, state, system, work)
+        state.kept[0] = 1.0
     if shows:
         show_velocities(scheme, model, state, system, work)
     else:
@@ -77,6 +86,18 @@ def commit(scheme, model, state, system, work, dt, shows, info):
             )
     state.last_dt[0] = dt
     assign(work.bearings.pressed, state.pressed)
+    if state.closed.shape[0] > 0:
+        note_closed(model, state, work)
+
+
+@aside
+def note_closed(model, state, work):
+    """Note which contacts have pushed: restitution is for those that have not."""
+    fill(0.0, state.closed)
+    for n in range(1, work.active[0] + 1):
+        k = work.active[n]
+        if may_be_hit(work.slots[k]):
+            state.closed[k] = pick(is_closed(work.slots[k], work.contacts[k]), 1.0, 0.0)
 
 
 @kernel

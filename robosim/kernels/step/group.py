@@ -11,6 +11,7 @@ from robosim.kernels.compiler.lanes import lane, together
 from robosim.kernels.equations.algebra import fill
 from robosim.kernels.solve.tree import scheme as tree
 from robosim.kernels.status import CONVERGED
+from robosim.kernels.step.means import BEGINS, NOT_KEPT
 from robosim.kernels.step.run import apply_controls, asks, servo_torques
 from robosim.kernels.step.step import advance
 
@@ -42,13 +43,13 @@ def unpack(fields):
 
 
 @bridge
-def take_step(model, state, memory, loads, work, options, solver, asked, info):
+def take_step(model, state, memory, loads, work, options, solver, asked, means, info):
     """One undivided step of all lanes."""
     info.iterations, info.substeps, info.order = 0, 1, 2
     # Where something is hit that bounces, the states go on alone.
     looks, dt = model.restitution.shape[0] > 0, options.dt
     info.status = advance(
-        tree, model, state, memory, loads, work, options, solver, dt, 1.0, asked, looks, info
+        tree, model, state, memory, loads, work, options, solver, dt, 1.0, asked, means, looks, info
     )
 
 
@@ -97,8 +98,9 @@ def run_group(group, solver, parts, parts_kind, runs, run_kind, done, end):
             pack(forces[k], k)
             if implicit or reached == begin:
                 pack(servos[k], k)
-        asked = reached + 1 == end or asks(load(runs[0], run_kind), reached + 1)
-        arguments = (model, state, memory, loads, work, options, solver, asked, info[0])
+        asked = reached + 2 >= end or asks(load(runs[0], run_kind), reached + 1)
+        means = BEGINS if reached + 1 == end else NOT_KEPT
+        arguments = (model, state, memory, loads, work, options, solver, asked, means, info[0])
         if not together(take_step, arguments) or info[0].status != CONVERGED:
             fill(0, memory.system.valid)
             break
@@ -109,8 +111,10 @@ def run_group(group, solver, parts, parts_kind, runs, run_kind, done, end):
             tell(i, info[0], run.infos[reached])
             servo_torques(run, reached, own[1], own[3], own[5].dt)
         reached += 1
-    for k in range(carried.shape[0]):
-        unpack(carried[k])
+    # Where no step was taken, the states are as they were, with whole numbers of their own.
+    if reached > begin:
+        for k in range(carried.shape[0]):
+            unpack(carried[k])
     for i in range(count):
         fill(0, load(parts[i], parts_kind)[2].system.valid)
     done[:] = reached

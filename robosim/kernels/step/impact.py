@@ -22,8 +22,8 @@ from robosim.kernels.compiler.features import NUMBER, feature
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import pick, somewhere
 from robosim.kernels.contact.answers import add_product, add_transposed
-from robosim.kernels.contact.kinematics import on_joint, place_contact, start_contact
-from robosim.kernels.contact.turning import is_companion
+from robosim.kernels.contact.hits import is_closed, may_be_hit
+from robosim.kernels.contact.kinematics import place_contact, start_contact
 from robosim.kernels.equations.algebra import assign, clear_rows, dot, fill, rotate_back
 from robosim.kernels.equations.coordinates import read_joints
 from robosim.kernels.step.knot import forget, start_knot
@@ -35,12 +35,6 @@ NEAR = 0.1  # part of a step: what is reached within it is hit together
 ROUNDS = 10  # for each contact
 SWEEPS = 200  # over the contacts of a round
 SETTLED = 1e-13  # change of velocity in a sweep, over the fastest approach, that is the last
-
-
-@kernel
-def may_be_hit(contact):
-    """Whether this is a contact of bodies; what resists turning there has no part in impacts."""
-    return not (on_joint(contact) or is_companion(contact))
 
 
 @feature(STRIKES, dt=NUMBER)
@@ -57,19 +51,12 @@ def strikes(model, state, memory, work, options, dt):
             continue
         speed, _ = approach(model, contact, state, memory.system.contacts[k], options)
         speed = pick(is_closed(contact, c), speed, 0.0)
-        if memory.guesses.active[k] != 0:
-            # What was closed before is not hit, but pressed on.
-            speed = pick(is_closed(contact, memory.guesses.contacts[k]), 0.0, speed)
+        # What was closed before is not hit, but pressed on.
+        speed = pick(state.closed[k] != 0.0, 0.0, speed)
         if somewhere(speed > options.restitution_threshold):
             work.scratch[0].ahead = time_to_impact(model, state, memory, work, options, dt)
             return 1
     return 0
-
-
-@kernel
-def is_closed(contact, c):
-    """Whether a contact pushes rather than is open."""
-    return c.gamma > contact.mass * c.s
 
 
 @kernel
@@ -100,15 +87,15 @@ def growing(model, contact, w, options):
 @kernel
 def time_to_impact(model, state, memory, work, options, dt):
     """When the first contact with restitution is hit, a little before, after the first knot [s]."""
-    restitution, first, system, guesses = model.restitution, dt, memory.system, memory.guesses
+    restitution, first, system = model.restitution, dt, memory.system
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
-        contact, w, before = work.slots[k], system.contacts[k], guesses.contacts[k]
+        contact, w = work.slots[k], system.contacts[k]
         if not may_be_hit(contact) or restitution[k] == 0.0:
             continue
         if not is_closed(contact, work.contacts[k]):
             continue
-        if guesses.active[k] != 0 and is_closed(contact, before):
+        if state.closed[k] != 0.0:
             continue
         speed, growth = approach(model, contact, state, w, options)
         if speed > options.restitution_threshold:

@@ -8,6 +8,7 @@ from robosim.kernels.equations.arcs import farthest_turn, find_changes
 from robosim.kernels.equations.coordinates import move_bodies, place_bodies, read_joints
 from robosim.kernels.equations.joint import joint_motion_map, own_rate, rate_along
 from robosim.kernels.equations.tendon import is_tendon, span_rate
+from robosim.kernels.step.means import begin_means, forget_ahead
 
 MOST_REPETITIONS = 12
 ALIKE = 1e-14  # part of derivatives of rates by which they may be off
@@ -39,6 +40,8 @@ def put_bodies(model, state, memory, work, dt, chords):
     read_joints(model, state, work, memory.system.pose1, work.twists, model.bodies.shape[0])
     find_chords(model, memory.system.pose1, state.q, state.v, dt, work, chords)
     start_knot(model, state, memory, work)
+    if not are_duals(state.last_dt[0]):
+        begin_means(state)
     forget_unless_given(state, memory)
 
 
@@ -123,7 +126,9 @@ def start_knot(model, state, memory, work):
             start_rotors(model, j, memory.system.pose1, state.q, work, knot)
     for n in range(state.couplings.shape[0]):
         state.couplings[n].impulse = 0.0
+    forget_ahead(state)
     fill(0.0, state.pressed)
+    fill(0.0, state.closed)
 
 
 @kernel

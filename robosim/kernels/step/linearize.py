@@ -33,8 +33,9 @@ def linearized_starts(scheme, plain, on, starts, plain_solver, solver, arc):
             copy_record(starts.gains[i, n], on.gains[n])
         if starts.solved[i] == 0:
             start_plainly(model, state, memory, loads, work, on, starts.external[i], arc)
+            told = on.told[0]
             status = step(
-                scheme, model, state, memory, loads, work, options, plain_solver, True, on.told[0]
+                scheme, model, state, memory, loads, work, options, plain_solver, True, False, told
             )
             if status != CONVERGED:
                 starts.status[i] = UNSOLVED
@@ -286,4 +287,4 @@ def linearized_step(scheme, on, solver, arc, first):
     if on.follows:
         keep_momenta(state, work.saved)
     control(on.pd, state, on.loads)
-    step(scheme, on.model, state, memory, on.loads, work, on.options, solver, True, info)
+    step(scheme, on.model, state, memory, on.loads, work, on.options, solver, True, False, info)

@@ -8,6 +8,7 @@ from robosim.kernels.equations.algebra import assign
 from robosim.kernels.equations.joint_forces import motor_torque, servo_torque
 from robosim.kernels.status import CONVERGED
 from robosim.kernels.step.finish import find_knot_velocities
+from robosim.kernels.step.means import begin_means
 from robosim.kernels.step.step import step
 
 
@@ -97,12 +98,15 @@ def run_steps(scheme, model, state, memory, loads, work, options, solver, run, b
     """
     for k in range(begin, end):
         apply_controls(state, loads, options, run, k)
-        asked = k + 1 == end or asks(run, k + 1)
+        # Means over the last step are read from the velocities at both of its ends.
+        ends, asked = k + 1 == end, k + 2 >= end or asks(run, k + 1)
         status = step(
-            scheme, model, state, memory, loads, work, options, solver, asked, run.infos[k]
+            scheme, model, state, memory, loads, work, options, solver, asked, ends, run.infos[k]
         )
         if status != CONVERGED:
             find_knot_velocities(scheme, model, state, memory.system, loads, work, options)
+            if state.kept[0] == 0.0:
+                begin_means(state)
             return k
         servo_torques(run, k, state, loads, options.dt)
     return end

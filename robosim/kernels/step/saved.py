@@ -25,7 +25,9 @@ def copy_state(source, target):
     assign(source.v, target.v)
     assign(source.last_dt, target.last_dt)
     assign(source.stale, target.stale)
+    assign(source.kept, target.kept)
     assign(source.pressed, target.pressed)
+    assign(source.closed, target.closed)
 
 
 @kernel

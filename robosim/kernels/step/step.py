@@ -25,6 +25,7 @@ from robosim.kernels.step.finish import commit
 from robosim.kernels.step.guards import check
 from robosim.kernels.step.impact import bounce, strikes
 from robosim.kernels.step.learn import learn
+from robosim.kernels.step.means import BEGINS, GOES_ON, NOT_KEPT, begin_means
 from robosim.kernels.step.saved import copy_guesses, copy_state, save
 from robosim.kernels.step.start import start_interval
 from robosim.kernels.step.velocities import (
@@ -41,11 +42,12 @@ PART = 1.0 / (PARTS - 1.0 - (PARTS - 1.0) ** (1.0 / 3.0))
 
 
 @stage
-def step(scheme, model, state, memory, loads, work, options, solver, asked, info):
+def step(scheme, model, state, memory, loads, work, options, solver, asked, keeps, info):
     """Advance the state by options.dt, in parts if need be; returns info.status.
 
     `solver` is where `find_motion` is found, and the address of what it works on. The velocities at
-    the knot that it ends at are there if they are `asked` for, or if the next step needs them.
+    the knot that it ends at are there if they are `asked` for, or if the next step needs them. What
+    means over the step are read from is there if it `keeps` that.
 
     On failure the state is left at the knot that it came from.
     """
@@ -61,6 +63,9 @@ def step(scheme, model, state, memory, loads, work, options, solver, asked, info
             end += fraction
             dt = fraction * options.dt
             show = asked and part == last_part(info)
+            means = NOT_KEPT
+            if keeps:
+                means = BEGINS if part == 0 else GOES_ON
             info.status = advance_by_impacts(
                 scheme,
                 model,
@@ -73,6 +78,7 @@ def step(scheme, model, state, memory, loads, work, options, solver, asked, info
                 dt,
                 end,
                 show,
+                means,
                 info,
             )
             if info.order == 4 and info.status == CONVERGED and work.active[0] > 0:
@@ -133,7 +139,7 @@ def part_of_step(info, part):
 
 @bridge
 def advance_by_impacts(
-    scheme, model, state, memory, loads, work, options, solver, dt, end, asked, info
+    scheme, model, state, memory, loads, work, options, solver, dt, end, asked, means, info
 ):
     """`advance`, divided where contacts with restitution are hit; returns a status.
 
@@ -158,6 +164,7 @@ def advance_by_impacts(
             length,
             until,
             show,
+            means,
             looks,
             info,
         )
@@ -165,6 +172,10 @@ def advance_by_impacts(
             if impacts == 0 and info.substeps == 1:
                 save(state, memory.guesses, work)
             impacts += 1
+            if means == BEGINS:
+                # Before velocities change where the step begins.
+                begin_means(state)
+                means = GOES_ON
             ahead = work.scratch[0].ahead
             if ahead >= LEAST * left:
                 continue
@@ -186,7 +197,7 @@ def advance_by_impacts(
 
 @stage
 def advance(
-    scheme, model, state, memory, loads, work, options, solver, dt, end, asked, looks, info
+    scheme, model, state, memory, loads, work, options, solver, dt, end, asked, means, looks, info
 ):
     """Advance the state by one interval dt without substeps; returns a status.
 
@@ -213,7 +224,7 @@ def advance(
             status = find_velocities(scheme, model, system, loads, work, options, dt)
     if status != CONVERGED:
         return status
-    commit(scheme, model, state, system, work, dt, shows, info)
+    commit(scheme, model, state, system, work, dt, shows, means, info)
     # The last interval of a step with derivatives is followed by none.
     if not (derives and asked):
         learn(scheme, model, state, memory, work, dt, last_dt, shows, push, info)

@@ -12,10 +12,11 @@ from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import everywhere, over_limbs, pick, somewhere
 from robosim.kernels.contact.active_set import enter, use_coordinates
 from robosim.kernels.contact.answers import add_transposed
-from robosim.kernels.contact.kinematics import on_joint, start_contact
+from robosim.kernels.contact.kinematics import is_plane, on_joint, start_contact
 from robosim.kernels.contact.law import contact_stiffness
 from robosim.kernels.contact.limits import start_coordinate
 from robosim.kernels.contact.pads import hold_pad, is_socket, own_share, pad_rows
+from robosim.kernels.contact.surfaces import note_slip, slip_before
 from robosim.kernels.contact.turning import hold_companion, is_companion, start_companion
 from robosim.kernels.equations.algebra import (
     assign,
@@ -94,7 +95,7 @@ def rolls(contact):
 
 @kernel
 def begin_projection(model, system, work, dt):
-    """Tell which gaps have stayed as they were; hold no rate at its bound yet.
+    """Tell which gaps have stayed as they were, and slips; hold no rate at its bound yet.
 
     Returns how many rates have bounds.
     """
@@ -104,6 +105,8 @@ def begin_projection(model, system, work, dt):
         if is_companion(contact):
             w.rate = system.contacts[contact.leader].rate
         elif not on_joint(contact):
+            if travels(contact, model.bodies.shape[0]):
+                note_slip(w)
             # What lands has lost a part of its speed at the first knot, and will lose the rest at
             # this one: until then nothing touches.
             rate = (w.gap - w.gap1) / abs(dt)
@@ -233,6 +236,11 @@ def project(scheme, model, system, loads, work, dt, drag):
         return SINGULAR
     for i in range(model.bodies.shape[0]):
         assign(work.rhs[i].w, work.twists[i].w)
+    for j in range(scheme.first_multiplier(model), model.joints.shape[0]):
+        if model.joints[j].node >= 0:
+            assign(work.rhs[model.joints[j].node].w, work.joints[j].ahead)
+    for n in range(model.couplings.shape[0]):
+        work.couplings[n].ahead = work.rhs[model.couplings[n].node].w[0]
     system.valid[FACTORED] = 1
     return CONVERGED
 
@@ -346,6 +354,16 @@ def hold_contact(scheme, model, contact, w, system, work, dt):
 
 
 @kernel
+def travels(contact, nb):
+    """Whether the point of contact travels over a surface that moves.
+
+    Its slip at a knot is another one than the interval's velocities would have there.
+    """
+    moves = contact.drifts != 0 or (contact.other < nb and is_plane(contact))
+    return moves and not is_companion(contact)
+
+
+@kernel
 def resist_change(R, R_o, contact, w, work, nb, dt, rate):
     """work.rhs of the bodies: what a contact gives against a change of the interval's velocity.
 
@@ -357,6 +375,8 @@ def resist_change(R, R_o, contact, w, work, nb, dt, rate):
         add_motion(R, work.bodies[contact.body], dt, t.w)
     if contact.other < nb:
         add_motion(R_o, work.bodies[contact.other], dt, t.w)
+    if travels(contact, nb):
+        slip_before(contact, work.pose2[contact.other], work.pose2[contact.body], w, t)
     t.w[2] = normal_rate(t.w[2], rate)
     rotate(w.A, t.w, w.F)
     for i in range(3):
