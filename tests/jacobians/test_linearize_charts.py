@@ -18,7 +18,6 @@ from robosim import (
     ContactPoint,
     Joint,
     Mechanism,
-    OptionError,
     Simulation,
     linearize,
     optimize,
@@ -132,7 +131,9 @@ def test_each_kind_of_chart(name):
     """With what acts along coordinates, held torques and servos; on a base that floats or not."""
     chart = CHARTS[name]
     # Coordinates of a rotation vector are exchanged for others, and have no laws of their own.
-    for k, laws in enumerate(({}, LAWS, {"friction": 0.05}) if name != "rotation vector" else ({},)):
+    for k, laws in enumerate(
+        ({}, LAWS, {"friction": 0.05}) if name != "rotation vector" else ({},)
+    ):
         for floats in (True, False):
             robot = two_charts(chart, floats, **laws)
             sim, tau = thrown(robot, chart, 10 * k + floats)
