@@ -71,7 +71,7 @@ class Actuation:
             spec,
             armature=spec.armature + armature,
             damping=spec.damping + damping,
-            effort=_effort_of(spec, self.actuators),
+            efforts=_efforts_of(spec, self.actuators),
         )
 
 
@@ -156,7 +156,7 @@ def _gears(
     found: Actuation,
     notes: Notes,
     name: str,
-) -> dict[str, float]:
+) -> dict[str, float | tuple[float, ...]]:
     """Joint or tendon -> force there for a unit force of the actuator, if it is constant."""
     gear = _gear(node)
     for attribute in ("joint", "jointinparent"):
@@ -167,7 +167,8 @@ def _gears(
                 return {spec.name: float(gear[0])}
             if spec.type == "ball":
                 found.driven.add(spec.name)
-            notes.add("actuators of ball and free joints have no controls here", name)
+                return {spec.name: tuple(gear[:3].tolist())}
+            notes.add("actuators of free joints are left out: put them at sites", name)
             return {}
     if node.has("tendon"):
         known: Mapping[str, object] = {**tendons.spatial, **tendons.fixed}
@@ -227,7 +228,11 @@ def _spanned(over: Collection[int], links: Links) -> list[str]:
 
 
 def _actuator(
-    node: Node, name: str, gears: dict[str, float], compiler: Compiler, notes: Notes
+    node: Node,
+    name: str,
+    gears: dict[str, float | tuple[float, ...]],
+    compiler: Compiler,
+    notes: Notes,
 ) -> Actuator:
     """An actuator whose force is affine in control, length and velocity, or a muscle."""
     gain, bias = _gain_and_bias(node)
@@ -253,6 +258,7 @@ def _actuator(
         force_range=limits["force"],
         activation=read_activation(node, compiler, notes, name),
         muscle=muscle,
+        in_parent=node.has("jointinparent"),
     )
 
 
@@ -261,11 +267,13 @@ def _add_rotor(node: Node, actuator: Actuator, found: Actuation, notes: Notes) -
     values = [node.some_numbers(attribute, 0.0) for attribute in ("armature", "damping")]
     if not any(map(np.any, values)):
         return
-    if node.has("tendon") or len(actuator.gears) != 1:
-        notes.add("armature and damping of actuators of tendons and sites are left out",
-                  actuator.name)  # fmt: skip
+    joint, gear = next(iter(actuator.gears.items()), ("", ()))
+    if node.has("tendon") or isinstance(gear, tuple):
+        notes.add(
+            "armature and damping of actuators of tendons, sites and ball joints are left out",
+            actuator.name,
+        )
         return
-    ((joint, gear),) = actuator.gears.items()
     if min(value[0] for value in values) < 0:
         raise node.error("'armature' and 'damping' must not be negative")
     if any(np.any(value[1:]) for value in values):
@@ -289,13 +297,13 @@ def _inheriting(node: Node, actuator: Actuator, scalars: Scalars, notes: Notes) 
     what = "ctrl" if node.tag == "position" else "act"
     if what == "ctrl" and node.attributes.get("ctrllimited") == "false":
         return actuator
-    if len(actuator.gears) != 1 or node.has("tendon"):
+    name, gear = next(iter(actuator.gears.items()), ("", ()))
+    if node.has("tendon") or isinstance(gear, tuple):
         notes.add(
-            "inheritrange is ignored for actuators of tendons and sites",
+            "inheritrange is ignored for actuators of tendons, sites and ball joints",
             node.name,
         )
         return actuator
-    (name,) = actuator.gears
     lower, upper = scalars.specs[name].lower, scalars.specs[name].upper
     if factor < 0 or node.has(f"{what}range") or not np.isfinite(upper - lower):
         raise node.error(
@@ -343,7 +351,18 @@ def _three(values: np.ndarray) -> Three:
     return a, b, c
 
 
-def _effort_of(spec: Spec, actuators: list[Actuator]) -> float:
-    """Largest effort of all actuators of a joint together [N m or N], within the joint's limit."""
-    efforts = [a.largest_force * abs(a.gears[spec.name]) for a in actuators if spec.name in a.gears]
-    return min(spec.effort, sum(efforts)) if efforts else spec.effort
+def _efforts_of(spec: Spec, actuators: list[Actuator]) -> tuple[float, ...]:
+    """Largest efforts of all actuators of a joint together [N m or N], within the joint's limit.
+
+    Of a ball joint along each axis of the child, or in all directions for axes in the parent.
+    """
+    mine = [a for a in actuators if spec.name in a.gears]
+    if not mine:
+        return spec.efforts
+    total = np.zeros(spec.nv)
+    for actuator in mine:
+        gear = np.abs(actuator.gears[spec.name])
+        gear = np.full(3, np.linalg.norm(gear)) if actuator.in_parent and gear.ndim else gear
+        # Nothing along axes without a gear, however large the force.
+        total += np.where(gear > 0, actuator.largest_force * np.where(gear > 0, gear, 1.0), 0.0)
+    return tuple(np.minimum(spec.efforts, total).tolist())

@@ -11,7 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from robosim.loaders.mjcf.defaults import Defaults
-from robosim.loaders.mjcf.friction import Friction, highest, lowest, pair_friction
+from robosim.loaders.mjcf.friction import (
+    Friction,
+    differs_by_direction,
+    highest,
+    lowest,
+    pair_friction,
+)
 from robosim.loaders.mjcf.geoms import Geom
 from robosim.loaders.mjcf.links import Links
 from robosim.loaders.mjcf.nodes import Node
@@ -66,6 +72,11 @@ class Rules:
     bodies
         Bodies of the model.
 
+    Attributes
+    ----------
+    by_direction : list of str
+        The <pair>s with other friction along one tangent than along the other.
+
     Raises
     ------
     LoadError
@@ -82,6 +93,7 @@ class Rules:
         by_name = {p.geom.node.name: p for p in placed if p.geom.node.name}
         index_of = {body.name: index for index, body in enumerate(bodies)}
         self._pairs: dict[frozenset[int], Friction] = {}
+        self.by_direction: list[str] = []
         self._paired: list[tuple[PlacedGeom, PlacedGeom]] = []
         self._excluded: set[frozenset[int]] = set()  # pairs of bodies, not of links
         for contact in root.all("contact"):
@@ -89,6 +101,8 @@ class Rules:
                 node = defaults.resolve(node)
                 a, b = (node.look_up(key, by_name, "geom") for key in ("geom1", "geom2"))
                 self._pairs[_key(a, b)] = pair_friction(node)
+                if differs_by_direction(node):
+                    self.by_direction.append(f"{a.name} and {b.name}")
                 self._paired.append((a, b))
             for node in contact.all("exclude"):
                 ends = [node.look_up(key, index_of, "body") for key in ("body1", "body2")]

@@ -78,6 +78,16 @@ def pair_friction(node: Node) -> Friction:
     return _checked(node, [one, torsional, rolling]).acting(_condim(node))
 
 
+def differs_by_direction(node: Node) -> bool:
+    """Whether a <pair> slides or rolls along one tangent with other friction than along the other.
+
+    The first coefficient of both counts here.
+    """
+    one, two, _, first, second = node.some_numbers("friction", _OF_PAIRS, fill=True).tolist()
+    condim = _condim(node)
+    return bool((condim >= 3 and one != two) or (condim == 6 and first != second))
+
+
 def _checked(node: Node, numbers: list[float]) -> Friction:
     if min(numbers) < 0:
         raise node.error(f"'friction' must not be negative, not {numbers}")

@@ -34,6 +34,7 @@ from robosim.loaders.mjcf.tree import PlacedJoint
 Array = NDArray[np.float64]
 
 TYPES = ("free", "ball", "slide", "hinge")
+NV = {"free": 6, "ball": 3}  # numbers of velocities, where there are several
 _PARALLEL = 1e-9
 # (number of slides, following joint) -> kind
 _KINDS = {
@@ -65,7 +66,7 @@ class Spec:
         Time constant and damping ratio, from which stiffness and damping are computed.
     lower, upper : float
         Limits; for a ball joint, `upper` is that of its angle.
-    effort : float
+    efforts : tuple of float
         Largest force of all its actuators together [N m or N].
     effort_range : (float, float) or None
         Range of this force in the file.
@@ -85,13 +86,13 @@ class Spec:
     springdamper: Array
     lower: float
     upper: float
-    effort: float
+    efforts: tuple[float, ...]
     effort_range: tuple[float, float] | None
 
     @property
     def nv(self) -> int:
         """Number of degrees of freedom."""
-        return {"free": 6, "ball": 3}.get(self.type, 1)
+        return NV.get(self.type, 1)
 
 
 def read_joint(placed: PlacedJoint, compiler: Compiler, option: Option, notes: Notes) -> Spec:
@@ -138,7 +139,7 @@ def read_joint(placed: PlacedJoint, compiler: Compiler, option: Option, notes: N
         springdamper=springdamper if scalar else np.zeros(2),
         lower=lower * unit,
         upper=upper * unit,
-        effort=np.inf if efforts is None else max(map(abs, efforts)),
+        efforts=(np.inf if efforts is None else max(map(abs, efforts)),) * NV.get(kind, 1),
         effort_range=efforts,
     )
 
@@ -314,7 +315,7 @@ def _joint(
         offset=quaternions.from_matrix(place.R @ back),
         directions=[back.T @ spec.axis for spec in slides] if slides else None,
         coordinate_names=tuple(spec.name for spec in run) if len(run) > 1 else (),
-        effort_limit=[spec.effort for spec in run for _ in range(spec.nv)],
+        effort_limit=[effort for spec in run for effort in spec.efforts],
         largest_turn=run[-1].upper if run[-1].type == "ball" else np.inf,
         continuous=None if kind != "revolute" else not np.isfinite(run[0].lower),
         **acts,

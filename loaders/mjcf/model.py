@@ -44,7 +44,7 @@ from robosim.loaders.mjcf.joints import (
     with_springdamper,
 )
 from robosim.loaders.mjcf.keyframes import read_keyframes
-from robosim.loaders.mjcf.links import find_links, with_base
+from robosim.loaders.mjcf.links import Link, find_links, with_base
 from robosim.loaders.mjcf.meshes import Meshes
 from robosim.loaders.mjcf.muscles import inertia_at, with_muscles
 from robosim.loaders.mjcf.orientation import Pose
@@ -182,6 +182,7 @@ class _Model:
                 frames=self._frames(index, centers[index]),
                 visuals=tuple(looks.visuals),
                 collisions=tuple(looks.collisions),
+                gravity_compensation=self._compensation(link),
             )
             bodies += [*carriers, body]
             joints += [self._driven(joint) for joint in chain]
@@ -287,6 +288,22 @@ class _Model:
         """Ranges of the force of all actuators of a joint together, if limited."""
         driven, flat = self.actuation.driven, (spec for specs in self.specs for spec in specs)
         return {s.name: s.effort_range for s in flat if s.effort_range and s.name in driven}
+
+    def _compensation(self, link: Link) -> float:
+        """The part of a link's weight that its bodies have balanced."""
+        parts = [
+            (self.bodies[i].node.number("gravcomp", 0.0), self.inertials[i].mass)
+            for i, _ in link.members
+        ]
+        found = {part for part, mass in parts if mass > 0}
+        if len(found) == 1:
+            return found.pop()
+        self.notes.add(
+            "the gravity compensation of bodies that are fixed to others acts at their common "
+            "centre of mass",
+            link.top.name,
+        )
+        return sum(part * mass for part, mass in parts) / sum(mass for _, mass in parts)
 
     def _configurations(self) -> dict[str, Array]:
         if self.base_is_changed and any(any(keys.children) for keys in self.root.all("keyframe")):

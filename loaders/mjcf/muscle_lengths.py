@@ -129,7 +129,7 @@ def _tendon_range(robot: Mechanism, actuator: Actuator) -> tuple[float, float]:
     if len(actuator.gears) != 1:
         return -np.inf, np.inf
     ((name, gear),) = actuator.gears.items()
-    if name not in ranges or gear == 0:
+    if name not in ranges or isinstance(gear, tuple) or gear == 0:
         return -np.inf, np.inf
     low, high = sorted(gear * end for end in ranges[name])
     return low, high

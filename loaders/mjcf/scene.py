@@ -135,6 +135,8 @@ class Scene:
         self.excluded += self._apart()
         for which in rules.other_frictions():
             notes.add("of moving shapes the lower friction counts, not that of their pair", which)
+        for which in rules.by_direction:
+            notes.add("friction counts alike in all directions, as the first of a pair's", which)
         names = around.names
         pairs = rules.moving_pairs() | self._between_robots()
         self.pairs = [(names[a], names[b]) for a, b in sorted(pairs)]

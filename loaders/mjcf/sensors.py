@@ -144,14 +144,16 @@ class _Reader:
         node.look_up("actuator", self._actuators, "actuator")
         actuators = self._sensed.actuation.actuators
         gears = next((a.gears for a in actuators if a.name == node.text("actuator")), None)
-        if not gears:
+        if not gears or any(isinstance(gear, tuple) for gear in gears.values()):
             return _NOT_THERE
         if kind != "actuatorfrc":
             return {"of": gears}
         # Torque of the joint, if only this actuator contributes to it.
-        ((joint, gear),) = gears.items() if len(gears) == 1 else (("", 0.0),)
-        alone = sum(joint in a.gears for a in actuators) == 1
-        return {"of": {joint: 1 / gear}} if alone and gear != 0 else _NOT_THERE
+        joint, gear = next(iter(gears.items()))
+        alone = len(gears) == 1 and sum(joint in a.gears for a in actuators) == 1
+        if not alone or isinstance(gear, tuple) or gear == 0:
+            return _NOT_THERE
+        return {"of": {joint: 1 / gear}}
 
     def _subtree(self, node: Node) -> dict[str, Any] | str:
         node.look_up("body", self._sensed.anchors.bodies, "body")

@@ -23,7 +23,6 @@ _LEFT_OUT = {
 # tag -> attribute -> note if it is not zero
 _ACTING = {
     "body": {
-        "gravcomp": "gravity compensation is left out",
         "mocap": "mocap bodies stay where they are",
     },
     "freejoint": {"align": "align is not read: the frame of the body stays as it is"},

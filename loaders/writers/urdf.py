@@ -93,6 +93,9 @@ class _Writer:
         if "home" in named_poses(mechanism):
             lost.add("that the pose 'home' is the one to start from")
         note_rest(mechanism, lost, ("excluded pairs",))
+        for body in mechanism.bodies:
+            if body.gravity_compensation:
+                lost.add("gravity compensation", body.name)
 
     def _world_link(self) -> str | None:
         """The name of the link for the world; None for a floating root without such a link.

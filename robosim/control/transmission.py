@@ -38,8 +38,9 @@ def torques(
 ) -> Array:
     """Joint torques (nu,), in the order of ``robot.actuated``, for controls of `robot.actuators`.
 
-    If actuators push bodies, or tendons pull at free joints, the result is generalized forces
-    (nv,) instead. `Simulation.step` and `run` take these as well.
+    If actuators push bodies, or turn free rotations that are not actuated, or tendons pull at free
+    joints, the result is generalized forces (nv,) instead. `Simulation.step` and `run` take these
+    as well.
 
     Parameters
     ----------
@@ -129,16 +130,31 @@ class Transmission:
             for v_index, name in enumerate(robot.v_names)
             if name in robot.q_names
         }
+        # Where the quaternions of free rotations and their velocities begin.
+        self._turns = {
+            joint.name: (q + joint.numbers, v + joint.numbers)
+            for joint, q, v in zip(
+                robot.tree_joints, robot.q_offsets, robot.v_offsets, strict=False
+            )
+            if joint.has_quaternion
+        }
         self._tendons = {tendon.name: k for k, tendon in enumerate(robot.tendons)}
         self._efforts = [(robot.v_names.index(k), ends) for k, ends in robot.effort_ranges.items()]
         self._kinematics: Kinematics | None = None
         pulling = {name for a in robot.actuators for name in a.gears if name in self._tendons}
         pushing = any(actuator.place is not None for actuator in robot.actuators)
         bases = floating_bases(robot.tree_joints)
-        self._beyond = pushing or any(
-            len({bases.get(body) for body in tendon.bodies()}) > 1
-            for tendon in robot.tendons
-            if tendon.name in pulling
+        turning = {name for a in robot.actuators for name, gear in a.gears.items()
+                   if isinstance(gear, tuple)}  # fmt: skip
+        undriven = {joint.name for joint in robot.tree_joints if not all(joint.has_motor)}
+        self._beyond = (
+            pushing
+            or bool(turning & undriven)
+            or any(
+                len({bases.get(body) for body in tendon.bodies()}) > 1
+                for tendon in robot.tendons
+                if tendon.name in pulling
+            )
         )
         if pulling or pushing:
             # Imported here, so that numba is imported only when needed.
@@ -184,7 +200,14 @@ class Transmission:
         """Length of an actuator, its rate, and its derivatives (nv,) by joint velocities."""
         length, arms = 0.0, np.zeros(self.robot.nv)
         for name, gear in actuator.gears.items():
-            if name in self._places:
+            if isinstance(gear, tuple):
+                q_index, v_index = self._turns[name]
+                turn, axis = self._q[q_index : q_index + 4], np.array(gear)
+                length += float(axis @ quaternions.rotation_vector(turn))
+                if actuator.in_parent:
+                    axis = quaternions.rotation_matrix(turn).T @ axis
+                arms[v_index : v_index + 3] += axis
+            elif name in self._places:
                 q_index, v_index = self._places[name]
                 length += gear * float(self._q[q_index])
                 arms[v_index] += gear

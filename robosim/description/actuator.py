@@ -12,8 +12,10 @@ of the equations of the step, as that of a spring is.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -31,8 +33,11 @@ class Actuator(Frozen):
     Attributes
     ----------
     name : str
-    gears : mapping of coordinate to float
-        Gear ratios. Keys are names of coordinates as in `Mechanism.v_names`, or of tendons.
+    gears : mapping of coordinate to float, or of joint to (3,)
+        Gear ratios. Keys are names of coordinates as in `Mechanism.v_names`, or of tendons. A joint
+        with a free rotation, such as a spherical one, has three: an axis, and the torque about it
+        per unit of force. The length is then that of the rotation vector along the axis. A servo,
+        with ``gain[0] == -bias[1]``, goes the shorter way round.
     gain, bias : (3,)
         Coefficients of 1, length and velocity. The force is the control or activation times the
         gain, plus the bias.
@@ -45,6 +50,9 @@ class Actuator(Frozen):
     place : Place or None
         Place at which the actuator pushes a body, as a rotor or a thruster does. The length of
         such an actuator is zero.
+    in_parent : bool
+        Whether the axes of free rotations are in the joint frame, which moves with the parent,
+        instead of the child's axes.
     wrench : (6,)
         Force and torque at the place per unit of the actuator's force, in the place's axes.
     implicit : bool
@@ -56,12 +64,13 @@ class Actuator(Frozen):
     Raises
     ------
     ModelError
-        For a range whose ends are in the wrong order, or for an implicit actuator at a place or on
-        several coordinates or tendons.
+        For a range whose ends are in the wrong order, or gears that are neither one number nor
+        three. For an implicit actuator at a place, on a free rotation, or on several coordinates
+        or tendons.
     """
 
     name: str
-    gears: Mapping[str, float]
+    gears: Mapping[str, float | tuple[float, ...]]
     gain: tuple[float, float, float] = (1.0, 0.0, 0.0)
     bias: tuple[float, float, float] = (0.0, 0.0, 0.0)
     control_range: tuple[float, float] = (-np.inf, np.inf)
@@ -71,6 +80,7 @@ class Actuator(Frozen):
     place: Place | None = None
     wrench: tuple[float, ...] = (0.0,) * 6
     implicit: bool = False
+    in_parent: bool = False
 
     def __post_init__(self) -> None:
         element = f"actuator '{self.name}'"
@@ -84,11 +94,13 @@ class Actuator(Frozen):
             self._set(**{what: (lower, upper)})
         wrench = frozen_array(self.wrench, (6,), "wrench", element)
         self._set(
-            gears={name: float(gear) for name, gear in self.gears.items()},
+            gears={name: _gear(gear, name, element) for name, gear in self.gears.items()},
             wrench=tuple(wrench.tolist()),
         )
-        if self.implicit and (self.place is not None or len(self.gears) != 1):
+        turns = any(isinstance(gear, tuple) for gear in self.gears.values())
+        if self.implicit and (self.place is not None or turns or len(self.gears) != 1):
             acts = "at a place" if self.place is not None else f"on {list(self.gears)}"
+            acts += ", a free rotation," if turns else ""
             raise ModelError(
                 f"is implicit and acts {acts}, but must act on one coordinate or tendon; a fixed "
                 "Tendon is a sum of several coordinates",
@@ -121,9 +133,19 @@ class Actuator(Frozen):
         if self.muscle is not None:
             force, _, _ = self.muscle.law(value, length, velocity)
         else:
+            if self._goes_round:
+                length = value + math.remainder(length - value, self._goes_round)
             state = np.array((1.0, length, velocity))
             force = float(np.dot(self.gain, state) * value + np.dot(self.bias, state))
         return float(np.clip(force, *self.force_range))
+
+    @cached_property
+    def _goes_round(self) -> float:
+        """What a servo of a free rotation may add to its length, at the same pose; or else 0."""
+        gears = list(self.gears.values())
+        if len(gears) != 1 or isinstance(gears[0], float) or self.gain[0] != -self.bias[1]:
+            return 0.0
+        return 2 * math.pi * math.hypot(*gears[0])
 
     def law(self, value: float, length: float, velocity: float) -> tuple[float, float, float]:
         """The force before the gears, and its derivatives by the length and by the velocity.
@@ -144,3 +166,10 @@ class Actuator(Frozen):
         if not lower <= force <= upper:
             return float(np.clip(force, lower, upper)), 0.0, 0.0
         return float(force), float(stiffness), float(damping)
+
+
+def _gear(gear: object, name: str, element: str) -> float | tuple[float, ...]:
+    """A number, or the three of a free rotation."""
+    size = () if np.ndim(gear) == 0 else (3,)  # type: ignore[arg-type]
+    values = frozen_array(gear, size, f"the gear of '{name}'", element)  # type: ignore[arg-type]
+    return tuple(values.tolist()) if size else float(values)

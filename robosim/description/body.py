@@ -62,6 +62,9 @@ class Body(OfShapes, Frozen):
         Drag with the wrench ``-drag twist`` [Sueda, Sect. 1.9.1]. The twist is the velocity of the
         centre of mass and the angular velocity, in body axes and SI units. A number d stands for
         d times the identity. The symmetric part must have no negative eigenvalue.
+    gravity_compensation : float
+        The part of its weight that a force at its centre of mass balances: 0 for none, 1 for all;
+        more, as of a balloon, lifts the body.
     """
 
     name: str
@@ -72,6 +75,7 @@ class Body(OfShapes, Frozen):
     collisions: tuple[Geometry, ...] = ()
     carrier: bool = False
     drag: ArrayLike | None = None
+    gravity_compensation: float = 0.0
 
     def __post_init__(self) -> None:
         element = f"body '{self.name}'"
@@ -94,7 +98,15 @@ class Body(OfShapes, Frozen):
             visuals=parts(self.visuals, Geometry, "visuals", element),
             collisions=parts(self.collisions, Geometry, "collisions", element),
             drag=_checked_drag(self.drag, element),
+            gravity_compensation=float(
+                frozen_array(self.gravity_compensation, (), "gravity_compensation", element)
+            ),
         )
+
+    @property
+    def gravitational_mass(self) -> float:
+        """The mass that gravity acts on [kg]."""
+        return (1.0 - self.gravity_compensation) * self.mass
 
     @property
     def reference_position(self) -> Array:

@@ -147,16 +147,22 @@ def check_actuators(
     v_names: Sequence[str],
     tendons: Sequence[Tendon],
     bodies: Sequence[Body],
+    tree_joints: Sequence[Joint],
 ) -> None:
-    """Refuse actuators of unknown coordinates, tendons or bodies."""
+    """Refuse actuators of unknown coordinates, free rotations, tendons or bodies."""
     found = set(q_names).intersection(v_names) | {tendon.name for tendon in tendons}
     names = [body.name for body in bodies]
     known = dict.fromkeys(sorted(found))
+    free = [joint.name for joint in tree_joints if joint.has_quaternion]
     for actuator in actuators:
         element = f"actuator '{actuator.name}'"
-        for name in actuator.gears:
-            told = f"'{name}' is no coordinate of the joints and no tendon"
-            check_exists(name, known, element, told)
+        for name, gear in actuator.gears.items():
+            if isinstance(gear, tuple):
+                told = f"'{name}' has three gears, but is no joint with a free rotation"
+                check_exists(name, free, element, told)
+            else:
+                told = f"'{name}' is no coordinate of the joints and no tendon"
+                check_exists(name, known, element, told)
         body = None if actuator.place is None else actuator.place.body
         if body is not None:
             check_exists(body, names, element, f"body '{body}' does not exist")

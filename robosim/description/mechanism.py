@@ -231,7 +231,7 @@ class Mechanism(Composable, Frozen):
             checks.check_loop_motion(joint)
         q_names, v_names, bodies, tendons = self.q_names, self.v_names, self.bodies, self.tendons
         checks.check_tendons(tendons, q_names, v_names, bodies)
-        checks.check_actuators(self.actuators, q_names, v_names, tendons, bodies)
+        checks.check_actuators(self.actuators, q_names, v_names, tendons, bodies, self.tree_joints)
         checks.check_effort_ranges(self.effort_ranges, v_names)
         checks.check_implicit(self.actuators, self.effort_ranges)
         checks.check_sensors(self.sensors, v_names, tendons, bodies, self.tree_joints)

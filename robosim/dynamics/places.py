@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from robosim.description.mechanism import Mechanism
 from robosim.dynamics.lengths import Lengths
+from robosim.dynamics.lifts import lifts_of
 from robosim.dynamics.passive import Passive
 from robosim.errors import ModelError, StateError
 from robosim.kernels.recursive import entries
@@ -31,7 +32,7 @@ class Places:
         down = vector("gravity", gravity, StateError)
         self.robot, self._made = robot, (partial(type(self), tree=tree), (robot, down))
         self._on, self._lengths = Recursion(robot, down), Lengths(robot)
-        self._passive = Passive(robot)
+        self._passive, self._lifts = Passive(robot), lifts_of(robot, down)
         self._q, self._v, self._a = self._on.q, self._on.v, self._on.a
         self._nv = ((robot.nv,),)
         self._jacobians = len(robot.bodies), 6, robot.nv

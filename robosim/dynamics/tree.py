@@ -120,7 +120,9 @@ class TreeDynamics(Places):
         return on.call(entries.forward_acceleration, given, self._nv, (1.0, acts), pushes, n)[0]
 
     def _with_lengths(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, passive: bool) -> ArrayLike:
-        """tau with the passive forces of tendons and of springs between points, if these act."""
+        """tau with what balances weights and, if passive, forces of tendons and point springs."""
+        if self._lifts is not None:
+            tau = self._on.checked("tau", tau, self._a) + self._lifts.forces(q)
         if not (passive and self._lengths.acts):
             return tau
         q, v = self._on.checked("q", q, self._q), self._on.checked("v", v, self._v)
@@ -171,7 +173,7 @@ class TreeDynamics(Places):
             beside = on.each(self._lengths.forces, q, v)
         if self._lengths.inert:
             given = self._hybrid_dense(q, v, tau, held != 0, given, wrenches, passive)
-        pushes, n = on.pushes(wrenches)
+        pushes, n = on.pushes(wrenches if self._lifts is None else self._lifts.among(wrenches))
         arguments = (
             ("q", q, self._q),
             ("v", v, self._v),
@@ -268,10 +270,11 @@ class TreeDynamics(Places):
         if wrenches is None:
             tau = on.single(entries.inverse_state, q, v, a, weight, acts)
             if tau is not None:
-                return tau
+                return tau if self._lifts is None else tau - weight * self._lifts.forces(q)
         pushes, n = on.pushes(wrenches)
         given = (("q", q, self._q), ("v", v, self._v), ("a", a, self._a))
-        return on.call(entries.inverse_dynamics, given, self._nv, (weight, acts), pushes, n)[0]
+        tau = on.call(entries.inverse_dynamics, given, self._nv, (weight, acts), pushes, n)[0]
+        return tau if self._lifts is None else tau - weight * self._lifts.forces(q)
 
     def inverse_dynamics_derivatives(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, passive: bool = True
@@ -307,6 +310,8 @@ class TreeDynamics(Places):
     ) -> tuple[Array, Array, Array]:
         """Derivatives by q, v and a, with those of the inertia of tendons and of passive forces."""
         by_q, by_v, by_a = slopes
+        if self._lifts is not None:
+            by_q = by_q - self._lifts.slopes(q)
         if passive and self._passive.acts:
             by_q = by_q + self._passive.slope(self._on.checked("q", q, self._q))
             by_v = by_v + np.diag(self._passive.damping)
@@ -376,6 +381,8 @@ class TreeDynamics(Places):
         """
         given = (("q", q, self._q), ("v", v, self._v))
         energy = self._on.call(entries.energy, given, ((1,),))[0][..., 0]
+        if self._lifts is not None:
+            energy = energy + self._lifts.energy(q)
         if self._lengths.inert or self._lengths.acts:
             energy = energy + self._on.each(self._lengths.energy, q, v)
         return energy

@@ -58,6 +58,7 @@ class Kinematics:
         # Carriers are not bodies of the model file.
         own = np.array([0.0 if body.carrier else 1.0 for body in robot.bodies])
         self._masses = own * [body.mass for body in robot.bodies]
+        self._gravitational = own * [body.gravitational_mass for body in robot.bodies]
         self._inertias = np.stack([np.asarray(body.inertia) for body in robot.bodies])
         self._inertias *= own[:, None, None]
         index = {body.name: i for i, body in enumerate(robot.bodies)}
@@ -278,8 +279,8 @@ class Kinematics:
         acceleration = self.bias_accelerations(v)
         omega = self.twists(v)[:, 3:]
         inertias = self.inertias()
-        forces = acceleration[:, :3] - np.asarray(gravity, dtype=float)
-        forces *= self._masses[:, None]
+        forces = self._masses[:, None] * acceleration[:, :3]
+        forces -= self._gravitational[:, None] * np.asarray(gravity, dtype=float)
         momentum = np.einsum("bij,bj->bi", inertias, omega)
         torques = np.einsum("bij,bj->bi", inertias, acceleration[:, 3:])
         torques += np.cross(omega, momentum)

@@ -57,11 +57,15 @@ class Recursion:
     ----------
     robot : Mechanism
     gravity : (3,) [m/s^2]
+    masses : (nb,) [kg] or None
+        Of points at the centres of mass, in place of the bodies.
     """
 
-    def __init__(self, robot: Mechanism, gravity: ArrayLike) -> None:
+    def __init__(
+        self, robot: Mechanism, gravity: ArrayLike, masses: ArrayLike | None = None
+    ) -> None:
         self.robot = robot
-        self._tree, self._turns = compile_links(robot, gravity)
+        self._tree, self._turns = compile_links(robot, gravity, masses)
         nq, nv = self._nq, self._nv = (robot.nq,), (robot.nv,)
         self.q, self.v, self.a, self.q1, self.given = (
             (nq, 0, True),

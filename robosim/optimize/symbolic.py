@@ -228,7 +228,8 @@ class Symbolic:
             spin = ca.mtimes(placed.R[i].T, placed.omega[i])
             total += 0.5 * m * ca.sumsqr(placed.v[i])
             total += 0.5 * ca.dot(column(link["moments"]), spin**2)
-            total += m * ca.dot(column(self.tree.gravity), placed.p[i])
+            heavy = float(link["gravitational_mass"])
+            total += heavy * ca.dot(column(self.tree.gravity), placed.p[i])
         c = self.tree.coordinates
         total += 0.5 * ca.dot(column(c["armature"]), v**2)
         for k, _ in self.plain:

@@ -207,9 +207,10 @@ def _left_out(robot: Mechanism) -> tuple[str, ...]:
 def _moving_freely(robot: Mechanism) -> Mechanism:
     """The tree of joints without contacts, and without elements that would change a set state."""
     joints = tuple(_freed(joint) for joint in robot.tree_joints)
+    bodies = tuple(replace(body, gravity_compensation=0.0) for body in robot.bodies)
     return replace(
-        robot, joints=joints, couplings=(), springs=(), tendons=(), soft_meshes=(), contacts=(),
-        obstacles=(),
+        robot, bodies=bodies, joints=joints, couplings=(), springs=(), tendons=(), soft_meshes=(),
+        contacts=(), obstacles=(),
         contact_pairs=(), excluded_pairs=(), self_collision=False, actuators=(), sensors=(),
     )  # fmt: skip
 

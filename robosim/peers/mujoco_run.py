@@ -142,7 +142,7 @@ def mjcf(
         place = np.asarray(joint.parent_position) - before - R_offset @ hinge
         element = etree.SubElement(
             elements[joint.parent], "body", name=body.name, pos=_text(place),
-            quat=_text(joint.offset),
+            quat=_text(joint.offset), gravcomp=_text(body.gravity_compensation),
         )  # fmt: skip
         elements[joint.child] = element
         _write_joint(element, joint, hinge)

@@ -30,11 +30,14 @@ def model_of(robot: Mechanism) -> Any:
     Raises
     ------
     PeerError
-        For a loop or a joint of another kind.
+        For a loop, a joint of another kind, or a body with gravity compensation.
     """
     import pinocchio as pin
 
     conversions.refuse_loops("Pinocchio", robot)
+    for body in robot.bodies:
+        if body.gravity_compensation:
+            raise PeerError(f"body '{body.name}': Pinocchio has no gravity compensation")
     model = pin.Model()
     index: dict[str | None, int] = {None: 0}
     after: dict[str | None, Array] = {

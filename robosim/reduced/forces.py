@@ -55,7 +55,7 @@ def coriolis_and_weight(links: Links, E: Sequence[Array], twists: Array, gravity
     out = np.zeros_like(twists)
     for i, M in enumerate(links.inertias):
         out[i] = se3.ad(twists[i]).T @ (M @ twists[i])
-        out[i, :3] += M[0, 0] * (E[i][:3, :3].T @ gravity)
+        out[i, :3] += links.gravitational_masses[i] * (E[i][:3, :3].T @ gravity)
     return out
 
 

@@ -214,8 +214,10 @@ class Model:
     def energy(self, E: Sequence[Array], twists: Array, q: Array, v: Array) -> float:
         """Kinetic and potential energy [J]."""
         total = 0.5 * float(self.links.armature @ v**2)
-        for M, F, phi in zip(self.links.inertias, E, twists, strict=True):
-            total += 0.5 * float(phi @ M @ phi) - M[0, 0] * float(self.gravity @ F[:3, 3])
+        for M, phi in zip(self.links.inertias, twists, strict=True):
+            total += 0.5 * float(phi @ M @ phi)
+        for mass, F in zip(self.links.gravitational_masses, E, strict=True):
+            total -= mass * float(self.gravity @ F[:3, 3])
         for i, joint in enumerate(self.links.joints):
             total += forces.joint_energy(joint, q[self.links.q[i]])
         for spring in self.robot.springs:

@@ -45,8 +45,10 @@ class Links:
         self.q = [slice(robot.q_offsets[i], robot.q_offsets[i + 1]) for i in range(n)]
         self.v = [slice(robot.v_offsets[i], robot.v_offsets[i + 1]) for i in range(n)]
         self.inertias = np.zeros((n, 6, 6))
-        for M, body in zip(self.inertias, robot.bodies, strict=True):
+        self.gravitational_masses = np.zeros(n)
+        for i, body in enumerate(robot.bodies):
             if not body.carrier:
+                M, self.gravitational_masses[i] = self.inertias[i], body.gravitational_mass
                 M[:3, :3], M[3:, 3:] = body.mass * np.eye(3), body.inertia
         none = np.zeros(0)
         self.armature = np.concatenate(

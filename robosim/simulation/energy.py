@@ -21,7 +21,8 @@ def energy(robot: Mechanism, parts: Parts) -> float:
     bodies, masses = parts.state.bodies, parts.model.bodies["mass"]
     kinetic = 0.5 * np.sum(masses * np.sum(bodies["v"] ** 2, axis=1))
     spin = np.einsum("bi,bij,bj", bodies["omega"], parts.model.bodies["inertia"], bodies["omega"])
-    total = kinetic + 0.5 * spin - masses @ (bodies["x"] @ parts.options.gravity)
+    heavy = parts.model.bodies["gravitational_mass"]
+    total = kinetic + 0.5 * spin - heavy @ (bodies["x"] @ parts.options.gravity)
     return float(total + _coordinate_energy(robot, parts) + _elastic_energy(robot, parts))
 
 

@@ -460,7 +460,7 @@ def test_servos_reach_as_far_as_their_joints_do(tmp_path):
         load(tmp_path, ARM, servo.format(1, "").replace('"b"', '"a"'))
     tendon = '<tendon><fixed name="t"><joint joint="b" coef="2"/></fixed></tendon>'
     robot = load(tmp_path, ARM, tendon + servo.format(1, "").replace('joint="b"', 'tendon="t"'))
-    assert any("actuators of tendons and sites" in text for text in robot.warnings)
+    assert any("actuators of tendons, sites and ball joints" in text for text in robot.warnings)
 
 
 SPRUNG = """<body name="b" pos="0 0 1"><freejoint/><geom size=".1"/>

@@ -220,14 +220,29 @@ def test_what_is_not_read_is_told_by_name(tmp_path):
       <actuator><muscle name="biceps" joint="j" actdim="2"/>
         <adhesion name="glue" body="b"/></actuator>
       <sensor><gyro name="imu" site="s"/></sensor><option density="1.2" gravity="0 0 -1"/>"""
-    world = BODY.replace("<geom", '<site name="s"/><geom').replace('"b"', '"b" gravcomp="1"')
+    world = BODY.replace("<geom", '<site name="s"/><geom')
     path = write(tmp_path, mjcf(inside, world=world))
     told = "; ".join(robosim.load(path).warnings)
-    for name in ("plugin", "suit", "actdim", "glue", "imu", "density", "gravity=", "gravity comp"):
+    for name in ("plugin", "suit", "actdim", "glue", "imu", "density", "gravity="):
         assert name in told
     with pytest.raises(LoadError, match="strict=True"):
         robosim.load(path, strict=True)
     assert robosim.load(write(tmp_path, mjcf()), strict=True).warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("friction", "alike"), [(".2 .3", False), (".2", False), (".2 .2", True), ("1", True)]
+)
+def test_friction_by_direction_is_told(tmp_path, friction, alike):
+    """The second coefficient of a pair is 1 by default, in MuJoCo too."""
+    world = '<geom name="floor" type="plane" size="1 1 1"/><body name="b" pos="0 0 1"><freejoint/>'
+    world += '<geom name="ball" size=".1"/></body>'
+    pair = f'<contact><pair geom1="floor" geom2="ball" friction="{friction}"/></contact>'
+    path = tmp_path / "m.xml"
+    path.write_text(f"<mujoco><worldbody>{world}</worldbody>{pair}</mujoco>")
+    told = [text for text in robosim.load(path).warnings if "alike in all directions" in text]
+    assert len(told) == (0 if alike else 1)
+    assert alike or "floor and ball" in told[0]
 
 
 def test_options_for_urdf_are_refused(tmp_path):

@@ -21,6 +21,9 @@ def write_actuators(document: Document) -> None:
             if isinstance(actuator.muscle, HillMuscle):
                 document.lost.add("muscles of the Hill type", actuator.name)
                 continue
+            if len(actuator.gears) > 1 and any(map(np.ndim, actuator.gears.values())):
+                document.lost.add("actuators of a free rotation and more", actuator.name)
+                continue
             if actuator.implicit:
                 document.lost.add("that actuators are implicit", actuator.name)
             _actuator(document, actuators, actuator)
@@ -54,7 +57,10 @@ def _actuator(document: Document, actuators: etree._Element, actuator: Actuator)
         attributes["site"] = document.site(f"{actuator.name}_at", place.body, position, R)
         attributes["gear"] = text(actuator.wrench)
     elif not more:
-        if name in joints:
+        if isinstance(gear, tuple):
+            where = "jointinparent" if actuator.in_parent else "joint"
+            attributes |= {where: document.joints[name][-1], "gear": text((*gear, 0, 0, 0))}
+        elif name in joints:
             attributes |= {"joint": joints[name], "gear": text(gear)}
         else:
             attributes |= {"tendon": document.tendons[name], "gear": text(gear)}

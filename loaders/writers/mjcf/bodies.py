@@ -90,6 +90,8 @@ def _body(document: Document, body: Body, chain: list[Joint], parent: str | None
     for joint in chain:
         write_joint(document, element, joint, body)
     origin = document.origin(body.name)
+    if body.gravity_compensation:
+        element.set("gravcomp", text(body.gravity_compensation))
     J = np.asarray(body.inertia)
     full = (J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[0, 2], J[1, 2])
     child(element, "inertial", pos=text(-origin), mass=text(body.mass), fullinertia=text(full))

@@ -85,7 +85,9 @@ def _acts(document: Document, joint: Joint, rows: slice, spring: bool = True) ->
         low, high = 0.0, joint.largest_turn
     if low != high and (np.isfinite(low) or np.isfinite(high)):
         told |= {"limited": "true", "range": text(np.clip((low, high), -1e9, 1e9))}
-    if joint.per_coordinate("effort_limit")[rows.start] == 0:
+    if joint.per_coordinate("effort_limit")[rows.start] == 0 and not _is_driven(
+        document, joint, rows.start
+    ):
         document.lost.add("effort limits of zero", joint.name)
     efforts = _efforts(document, joint, rows.start)
     if efforts is not None:
@@ -95,10 +97,21 @@ def _acts(document: Document, joint: Joint, rows: slice, spring: bool = True) ->
 
 def _efforts(document: Document, joint: Joint, row: int) -> tuple[float, float] | None:
     """The range of the force of all actuators of a coordinate, unless it follows from theirs."""
-    mechanism = document.mechanism
-    name = mechanism.v_names[mechanism.v_offsets[mechanism.body_index(joint.child)] + row]
-    if name in mechanism.effort_ranges:
-        return mechanism.effort_ranges[name]
+    name = _coordinate(document, joint, row)
+    if name in document.mechanism.effort_ranges:
+        return document.mechanism.effort_ranges[name]
     limit = float(joint.per_coordinate("effort_limit")[row])
-    driven = any(name in a.gears for a in mechanism.actuators)
+    driven = _is_driven(document, joint, row)
     return None if driven or not 0 < limit < np.inf else (-limit, limit)
+
+
+def _coordinate(document: Document, joint: Joint, row: int) -> str:
+    mechanism = document.mechanism
+    return mechanism.v_names[mechanism.v_offsets[mechanism.body_index(joint.child)] + row]
+
+
+def _is_driven(document: Document, joint: Joint, row: int) -> bool:
+    """Whether an actuator acts along a coordinate, so that the largest effort follows from it."""
+    free = joint.has_quaternion and row >= joint.numbers
+    name = joint.name if free else _coordinate(document, joint, row)
+    return any(name in actuator.gears for actuator in document.mechanism.actuators)

@@ -32,7 +32,8 @@ def body_records(mechanism: Mechanism, contacts: NDArray[np.void]) -> NDArray[np
         inverse = np.linalg.inv(np.asarray(body.inertia))
         mass = floating[base[i]] if base[i] >= 0 else 0.0
         contacts_of = begin, begin + len(mine)
-        bodies[i] = (body.mass, body.inertia, inverse, reach, *contacts_of, base[i], mass, 1.0)
+        masses = body.mass, body.gravitational_mass
+        bodies[i] = (*masses, body.inertia, inverse, reach, *contacts_of, base[i], mass, 1.0)
     return bodies
 
 

@@ -24,16 +24,21 @@ PASSIVE = ("stiffness", "damping")
 PER_COORDINATE = (*PASSIVE, "rest", "armature")
 
 
-def compile_links(mechanism: Mechanism, gravity: ArrayLike) -> tuple[Links, Array]:
+def compile_links(
+    mechanism: Mechanism, gravity: ArrayLike, masses: ArrayLike | None = None
+) -> tuple[Links, Array]:
     """Parameters of the tree, and (nb, 3, 3) link axes to body axes of its bodies.
 
-    Carriers have no mass.
+    Carriers have no mass. With `masses` (nb,), links are points of such masses at the centres of
+    mass of the bodies, with nothing else that is inert or acts.
     """
     joints, bodies = mechanism.tree_joints, mechanism.bodies
     nb = len(bodies)
     index = {body.name: b for b, body in enumerate(bodies)}
     massive = np.array([0.0 if body.carrier else 1.0 for body in bodies])
     inertias = np.stack([np.asarray(body.inertia) for body in bodies]) * massive[:, None, None]
+    if masses is not None:
+        inertias *= 0.0
     moments, turns = np.linalg.eigh(inertias)
     turns[:, :, 0] *= np.where(np.linalg.det(turns) < 0, -1.0, 1.0)[:, None]
     parents = [nb if joint.parent is None else index[joint.parent] for joint in joints]
@@ -47,7 +52,7 @@ def compile_links(mechanism: Mechanism, gravity: ArrayLike) -> tuple[Links, Arra
 
     links = np.zeros(nb, dtype=LINK)
     links["parent"], links["moments"] = parents, moments
-    links["mass"] = massive * [body.mass for body in bodies]
+    links["mass"] = massive * [body.mass for body in bodies] if masses is None else masses
     links["center"] = -np.einsum("bij,bi->bj", turns, child_points)
     links["point"] = np.einsum("bij,bi->bj", axes[parents], arms)
     links["before"], links["after"] = before, turns
@@ -71,6 +76,8 @@ def compile_links(mechanism: Mechanism, gravity: ArrayLike) -> tuple[Links, Arra
         if link["kind"] == ONE_SLIDE:
             link["axis"] = link["slides"][0]
         _set_turn(link, joint.C_R, before[b], turns[b])
+        if masses is not None:
+            continue
         mine = coordinates[first : first + joint.nv]
         for name in PER_COORDINATE:
             mine[name] = joint.per_coordinate(name)

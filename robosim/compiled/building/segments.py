@@ -67,6 +67,7 @@ def compile_tree(
                 record["body"] = b
                 if not body.carrier:
                     record["mass"], record["moments"] = body.mass, moments
+                    record["gravitational_mass"] = body.gravitational_mass
                 _set_drag(record, drags.get(body.name), turn)
             parent, frame = len(records), np.eye(4)
             records.append(record)

@@ -7,6 +7,7 @@ import numpy as np
 BODY = np.dtype(
     [
         ("mass", "f8"),
+        ("gravitational_mass", "f8"),  # that gravity acts on
         ("inertia", "f8", (3, 3)),  # about the centre of mass, body axes
         ("inertia_inverse", "f8", (3, 3)),
         ("reach", "f8"),  # farthest contact point from the centre of mass, radius included

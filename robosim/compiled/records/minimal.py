@@ -25,6 +25,7 @@ SEGMENT = np.dtype(  # a link of one coordinate x, 0 at the beginning of a step:
         ("S", "f8", (6,)),  # twist by its coordinate, in its own axes
         ("after", "f8", (3, 3)),  # of the third hinge: axes of the body in the link's
         ("mass", "f8"),
+        ("gravitational_mass", "f8"),  # that gravity acts on
         ("beyond", "f8"),  # mass of this link and all beyond it
         ("moments", "f8", (3,)),
         ("drag", "f8", (6, 6)),  # wrench = -drag twist, at the centre of mass, in the link's axes

@@ -13,7 +13,7 @@ def add_held_wrench(model, loads, link, own, scale, out):
     """out += scale times gravity and the held wrench of a link's body, about the origin."""
     if link.body < 0:
         return
-    g, m, w = model.gravity, link.mass, loads.external[link.body].w
+    g, m, w = model.gravity, link.gravitational_mass, loads.external[link.body].w
     a, b, c = m * g[0] + w[0], m * g[1] + w[1], m * g[2] + w[2]
     d, e, f = crossed(own.p[0], own.p[1], own.p[2], a, b, c)
     out[0] += scale * a
@@ -32,7 +32,7 @@ def held_answer(model, loads, link, own, scale, N):
     """
     if link.body < 0:
         return
-    g, m, w, p = model.gravity, link.mass, loads.external[link.body].w, own.p
+    g, m, w, p = model.gravity, link.gravitational_mass, loads.external[link.body].w, own.p
     a, b, c = scale * (m * g[0] + w[0]), scale * (m * g[1] + w[1]), scale * (m * g[2] + w[2])
     for k in range(3):
         x, y, z = 1.0 * (k == 0), 1.0 * (k == 1), 1.0 * (k == 2)

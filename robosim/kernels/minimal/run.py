@@ -74,7 +74,7 @@ def energy(on):
     for i in range(on.model.segments.shape[0]):
         link, own = on.model.segments[i], on.work.nodes[0, i]
         for k in range(3):
-            total -= link.mass * g[k] * (own.p[k] + origin[k])
+            total -= link.gravitational_mass * g[k] * (own.p[k] + origin[k])
         if link.turn == 3:
             total += turned_spring(on.model.coordinates, link.v, on.state.q, link.q)
         elif link.v >= 0 and link.turn == 0:

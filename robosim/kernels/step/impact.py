@@ -78,9 +78,11 @@ def growing(model, contact, w, options):
     """What gravity adds to the speed at which a contact closes [m/s^2]."""
     nb, growth = model.bodies.shape[0], 0.0
     if contact.body < nb:
-        growth -= dot(w.L[2, :3], options.gravity)
+        body = model.bodies[contact.body]
+        growth -= body.gravitational_mass / body.mass * dot(w.L[2, :3], options.gravity)
     if contact.other < nb:
-        growth -= dot(w.L_o[2, :3], options.gravity)
+        body = model.bodies[contact.other]
+        growth -= body.gravitational_mass / body.mass * dot(w.L_o[2, :3], options.gravity)
     return growth
 
 

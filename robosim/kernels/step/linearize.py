@@ -68,8 +68,7 @@ def start_plainly(model, state, memory, loads, work, on, external, arc):
         state.v[i] = on.begins[nq + i]
     for i in range(loads.tau.shape[0]):
         loads.tau[i] = on.begins[nq + nv + i]
-        servo = loads.servos[i]
-        servo.kp, servo.kd, servo.target_rate = 0.0, 0.0, 0.0
+    release_servos(loads)
     for b in range(external.shape[0]):
         for k in range(6):
             loads.external[b].w[k] = external[b, k]
@@ -82,6 +81,14 @@ def start_plainly(model, state, memory, loads, work, on, external, arc):
         for row in range(joint.m_T + joint.m_R):
             on.chords[joint.v_begin + row] = work.joints[b].law[row]
     control(on.gains, state, loads)
+
+
+@kernel
+def release_servos(loads):
+    """As at each start: what is projected there would answer to the servos of another step."""
+    for i in range(loads.servos.shape[0]):
+        servo = loads.servos[i]
+        servo.kp, servo.kd, servo.target_rate = 0.0, 0.0, 0.0
 
 
 @stage
@@ -276,6 +283,7 @@ def linearized_step(scheme, on, solver, arc, first):
     fill(0, memory.system.valid)
     put_bodies(on.model, state, memory, work, arc, on.chords)
     if on.closes:
+        release_servos(on.loads)
         move_onto_loops(on.model, state, memory.system, work, on.held, on.goal, 2)
         for _ in range(2):
             info.status = start_near(on.model, state, memory, on.loads, work, on.held, on.rate, arc)

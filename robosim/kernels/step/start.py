@@ -29,7 +29,7 @@ def start_interval(scheme, model, state, system, loads, work, options, dt, end):
         for k in range(6):
             work.known[i].w[k] = state.bodies[i].p[k] + 0.5 * dt * loads.external[i].w[k]
         for k in range(3):
-            work.known[i].w[k] += 0.5 * dt * body.mass * options.gravity[k]
+            work.known[i].w[k] += 0.5 * dt * body.gravitational_mass * options.gravity[k]
     scheme.start(model, state, system, loads, work, dt)
     if model.drags.shape[0] > 0:
         find_drags(model.drags, system.pose1, dt, work.drags)

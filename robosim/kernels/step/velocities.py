@@ -211,8 +211,9 @@ def carry_momenta(scheme, model, system, loads, work, options, dt):
     if model.drags.shape[0] > 0:
         drag_ahead(model.drags, work.pose2, work.bodies, dt, work.drags, work.known)
     for i in range(model.bodies.shape[0]):
+        heavy = model.bodies[i].gravitational_mass
         for k in range(3):
-            work.known[i].w[k] += 0.5 * dt * model.bodies[i].mass * options.gravity[k]
+            work.known[i].w[k] += 0.5 * dt * heavy * options.gravity[k]
         for k in range(6):
             work.known[i].w[k] += 0.5 * dt * loads.external[i].w[k]
 
