@@ -42,19 +42,16 @@ def random_body(rng: np.random.Generator, name: str) -> Body:
 
 
 def random_joint(
-    rng: np.random.Generator, name: str, kind: str, parent: str | None, child: str
+    rng: np.random.Generator, name: str, kind: str, parent: str | None, child: str, **given: Any
 ) -> Joint:
-    """A joint of a kind with axis, offset and both points in general position."""
-    return Joint(
-        name,
-        kind,
-        parent,
-        child,
-        axis=rng.normal(size=3),
-        parent_position=rng.uniform(-0.3, 0.3, size=3),
-        child_position=rng.uniform(-0.3, 0.3, size=3),
-        offset=random_quaternion(rng),
-    )
+    """A joint of a kind with axis, offset and both points in general position, unless given."""
+    places = {
+        "axis": rng.normal(size=3),
+        "parent_position": rng.uniform(-0.3, 0.3, size=3),
+        "child_position": rng.uniform(-0.3, 0.3, size=3),
+        "offset": random_quaternion(rng),
+    }
+    return Joint(name, kind, parent, child, **{**places, **given})
 
 
 def random_tree(

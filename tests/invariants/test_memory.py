@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 import pytest
+from spoiled import floats, spoil_workspace
 
 import robosim
 from robosim import Body, Geometry, Joint, Mechanism, Simulation
@@ -19,9 +19,6 @@ from robosim.models.builders import (
     slider_crank,
     sphere_chain,
 )
-
-# Places of the world in arrays of bodies: constant, as the model's contacts in `slots` are.
-WORLD_LAST = {"bodies", "pose2"}
 
 
 def standing() -> Simulation:
@@ -63,38 +60,12 @@ CASES: dict[str, Callable[[], Simulation]] = {
 }
 
 
-def floats(values: Any, name: str = "") -> Iterator[tuple[str, np.ndarray]]:
-    """All arrays of floats in nested named tuples, fields of records too."""
-    for key, value in zip(values._fields, values, strict=True):
-        if isinstance(value, tuple):
-            yield from floats(value, key)
-        elif isinstance(value, np.ndarray) and value.dtype.names:
-            if key == "poly":
-                value = value[1:]  # the first one's place is constant
-            for field in value.dtype.names:
-                if value.dtype[field].base == np.float64:
-                    yield key, value[field]
-        elif isinstance(value, np.ndarray) and value.dtype == np.float64:
-            yield key, value
-
-
-def spoil_workspace(sim: Simulation) -> None:
-    """Not a number, in all scratch memory."""
-    for name, array in floats(sim.parts.work):
-        if name == "slots":
-            array[len(sim.parts.model.contacts) :] = np.nan
-        else:
-            array[: len(array) - (name in WORLD_LAST)] = np.nan
-    sim.parts.work.active[:] = sim.parts.work.entered[:] = 1
-    sim.parts.work.ids[:] = 0
-
-
 def forget(sim: Simulation) -> None:
     """Leave a simulation its state alone, and not a number for all it had learned."""
     guesses, system = sim.parts.memory
     system.valid[:] = 0
     for name, array in floats(system):
-        array[: len(array) - (name in {"pose1", "tree"})] = np.nan
+        array[: len(array) - (name.partition(".")[0] in {"pose1", "tree"})] = np.nan
     for _, array in floats(guesses):
         array[...] = 0.0
     guesses.active[:], guesses.ids[:] = 0, -1

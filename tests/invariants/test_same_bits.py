@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from spoiled import leave_junk
 
 from robosim import Body, Joint, Mechanism, Simulation, Tendon
 from robosim.tendons import Point
 
 AXIS = 0, 1, 0
-JUNK = np.nan, 1e300, -1.0, 3.0
 
 
 def rod(name: str) -> Body:
@@ -31,8 +31,7 @@ def hung_from_the_world(friction: float, limited: bool) -> Mechanism:
 def motion(robot: Mechanism, rng: np.random.Generator) -> bytes:
     sim = Simulation(robot, 2e-3)
     found = []
-    left = [np.full(rng.integers(10, 5000), value) for value in JUNK for _ in range(50)]
-    del left
+    leave_junk(rng)
     for _ in range(250):
         info = sim.step([0.3, 0.3])
         found.append([*sim.q, *sim.v, info.iterations, info.substeps])

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from urdf_text import joint_xml, link_xml
 
 import robosim
-from robosim import ModelError, OptionError, Simulation
+from robosim import (
+    Body,
+    Joint,
+    Mechanism,
+    ModelError,
+    OptionError,
+    PointSpring,
+    Simulation,
+    Tendon,
+)
 from robosim.batch import BatchSimulation
 from robosim.dynamics import Kinematics, forward_acceleration
+from robosim.tendons import Point
 from robosim.viz.scene import encode_scene
 
 LIMIT = '<limit lower="-3" upper="3" effort="9" velocity="9"/>'
@@ -288,3 +299,26 @@ def test_mjcf_is_not_written_of_a_robot_without_any_mass(write, tmp_path):
         assert not (tmp_path / "x.xml").exists()
         robosim.save(robot, tmp_path / "x.urdf")
         assert "<mass" not in (tmp_path / "x.urdf").read_text()
+
+
+@pytest.mark.parametrize("what", ["tendon", "spring", "loop"])
+def test_a_link_without_mass_that_something_holds_is_written(what, tmp_path):
+    """Two joints meet at it, and an element that MJCF attaches to a body."""
+    bodies = [Body(name, 1.0, 0.01 * np.eye(3)) for name in "ab"]
+    bodies.insert(1, Body("cross", 1e-4, 1e-7 * np.eye(3), carrier=True))
+    joints = [
+        Joint("base", "revolute", None, "a", (1, 0, 0)),
+        Joint("x", "revolute", "a", "cross", (1, 0, 0), (0, 0, 0.3)),
+        Joint("y", "revolute", "cross", "b", (0, 1, 0), (0, 0, 0), (0, 0, -0.2)),
+    ]
+    held: dict[str, tuple[Any, ...]] = {
+        "tendon": (Tendon("held", (Point(None, (0, 0, 1)), Point("cross")), stiffness=5.0),),
+        "spring": (PointSpring("held", None, "cross", (0, 0, 1), stiffness=5.0),),
+    }
+    if what == "loop":
+        joints.append(Joint("held", "spherical", None, "cross", parent_position=(0, 0, 0.3)))
+    parts = {f"{what}s": held[what]} if what in held else {}
+    robosim.save(Mechanism("m", tuple(bodies), tuple(joints), **parts), tmp_path / "m.xml")
+    again = robosim.load(tmp_path / "m.xml")
+    assert [body.name for body in again.bodies] == ["a", "cross", "b"]
+    assert len(again.tendons) + len(again.springs) + len(again.loop_joints) == 1

@@ -66,13 +66,26 @@ def write_bodies(document: Document) -> None:
 
 def _only_between(document: Document, body: Body) -> bool:
     """Whether a body is only a place between two joints of another one."""
-    ends = [end for joint in document.mechanism.joints for end in (joint.parent, joint.child)]
+    ends = [end for joint in document.mechanism.tree_joints for end in (joint.parent, joint.child)]
     bare = len(body.frames) == 1 and not body.visuals and not body.collisions
-    if body.carrier and not (bare and ends.count(body.name) == 2):
+    held = body.name in _referred_to(document)
+    if body.carrier and not (bare and ends.count(body.name) == 2 and not held):
         what = "that links have no mass, for which MuJoCo refuses a file, and so have some in this"
         document.lost.add(what, f"{body.name} ({body.mass:g} kg)")
         return False
     return body.carrier
+
+
+def _referred_to(document: Document) -> set[str | None]:
+    """Bodies to which elements other than joints of the tree refer."""
+    mechanism = document.mechanism
+    found = {end for joint in mechanism.loop_joints for end in (joint.parent, joint.child)}
+    found |= {end for spring in mechanism.springs for end in (spring.parent, spring.child)}
+    found |= {body for tendon in mechanism.tendons for body in tendon.bodies()}
+    found |= {one.place.body for one in mechanism.actuators if one.place is not None}
+    for sensor in mechanism.sensors:
+        found |= {sensor.place.body, sensor.reference.body, *sensor.bodies}
+    return found | {contact.body for contact in mechanism.contacts}
 
 
 def _body(document: Document, body: Body, chain: list[Joint], parent: str | None) -> None:

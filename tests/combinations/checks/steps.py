@@ -1,0 +1,95 @@
+"""What a step promises of itself: its order, and its derivatives."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from robosim import ConvergenceError, RobosimError, Simulation, linearize
+
+from ..builder import Array, Case, hold
+
+SECONDS = 0.04
+STEP = 1e-6
+TIGHT = 1e-10  # tolerance [m/s] that loops still reach
+
+
+def end_of(case: Case, timestep: float) -> tuple[Array, int]:
+    """q after a while, and the order that the steps claim."""
+    sim = case.simulation(timestep=timestep, tolerance=TIGHT)
+    case.run(sim, round(SECONDS / timestep))
+    return sim.q, 4 if sim.fourth_order_steps == sim.steps else 2
+
+
+def halves_agree(case: Case) -> bool:
+    """Errors fall with the order that steps claim, in smooth motions.
+
+    By one of two halvings, as errors of opposite signs may nearly cancel. A third of the gain may
+    be missing, and what rounding leaves.
+    """
+    dt, twin = SECONDS / 20, case.twin("smooth")
+    try:
+        runs = [end_of(twin, dt / 2**k) for k in range(4)]
+    except ConvergenceError:
+        return False  # rounding does not let it be as tight
+    order = runs[0][1]
+    off = [float(np.abs(a[0] - b[0]).max()) for a, b in pairwise(runs)]
+    least = min(b / (a + 1e-300) for a, b in pairwise(off))
+    assert least < 2 ** (0.6 - order) or off[2] < 1e-8, (
+        f"halving the timestep brings errors from {off[0]:.3g} to {off[1]:.3g} and {off[2]:.3g}, "
+        f"and the order is said to be {order}"
+    )
+    return True
+
+
+def derivatives_are_those_of_the_step(case: Case) -> bool:
+    """`linearize` beside central differences of `Simulation.step`, or an error that names a part.
+
+    Without contacts in the equations: by all coordinates, velocities and torques, to 1e-4.
+    """
+    if case.pd is not None or case.controls:
+        return False
+    sim = case.simulation(tolerance=1e-12, restitution_threshold=1e3)
+    case.run(sim, 5)
+    one = sim.copy()
+    one.set_state(sim.q, sim.v, time=sim.time)
+    try:
+        found = linearize(one)
+    except ConvergenceError:
+        raise
+    except RobosimError as error:
+        parts = [*case.robot.joints, *case.robot.bodies, *case.robot.soft_meshes]
+        hold(any(part.name in str(error) for part in parts), f"names nothing: {error}")
+        return True
+    if found.margin < 1e3 * STEP or found.contacts:
+        return False
+    expected = differences(case, one)
+    matrix = np.hstack((found.A, found.B))
+    off = np.abs(matrix - expected).max(axis=0)
+    off /= np.maximum(np.abs(expected).max(axis=0), 1e-2)
+    k = int(np.argmax(off))
+    assert off[k] < 1e-4, f"column {k} of the derivatives is off by {off[k]:.3g}"
+    return True
+
+
+def differences(case: Case, sim: Simulation) -> Array:
+    """(2 nv, 2 nv + nu) by central differences of steps from starts."""
+    robot, nv, tangent, other = case.robot, case.robot.nv, sim.dynamics, sim.copy()
+    columns = []
+    for k in range(2 * nv + robot.nu):
+        pair = []
+        for side in (-STEP, STEP):
+            change = np.zeros(2 * nv + robot.nu)
+            change[k] = side
+            q = tangent.integrate(sim.q, change[:nv])
+            other.set_state(q, sim.v + change[nv : 2 * nv], time=sim.time)
+            other.step(change[2 * nv :])
+            pair.append((other.q, other.v))
+        (q0, v0), (q1, v1) = pair
+        columns.append(np.concatenate((tangent.difference(q0, q1), v1 - v0)) / (2 * STEP))
+    return np.array(columns).T
+
+
+CHECKS = (halves_agree,)
+SLOW = (derivatives_are_those_of_the_step,)

@@ -1,0 +1,139 @@
+"""Every pair of features in a mechanism, and what is promised of each mechanism.
+
+A short draw; `python -m benchmarks.combinations` goes on for as long as one likes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from itertools import combinations
+
+import pytest
+from combinations.builder import Case
+from combinations.checks import repeats
+from combinations.checks.repeats import READ_EARLY
+from combinations.covering import pairs_of
+from combinations.drawn import Drawn
+from combinations.features import FEATURES, MOST, REFUSED, fits
+from combinations.mechanisms import again, build, cases, rows
+from combinations.registry import FAST, KNOWN, SLOW, Check, known, may_not_follow
+from hypothesis import HealthCheck, Phase, given, settings
+from spoiled import spoil_workspace
+
+from robosim import ConvergenceError, Simulation
+
+ROWS = rows()
+# For each array in READ_EARLY, a mechanism for which it matters what it holds.
+READS: dict[str, tuple[tuple[str, ...], dict[str, list[int]]]] = {
+    "joints.G_a": (("massless", "limits", "strand"), {"": [1, 0, -75]}),
+    "joints.G_b": (("dry_friction", "soft_solid"), {}),
+    "joints.rate": (("spherical", "tendon_limit", "implicit_pd"), {}),
+    "joints.rotor": (("massless", "limits", "strand"), {"": [1, 0, -75]}),
+    "pair.shift": (
+        ("hull", "on_cylinder", "points"),
+        {"": [0, 0, 0, -45], "on_cylinder": [0, 0, 0, 0, 0, 39, -41]},
+    ),
+}
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def names(row: tuple[str, ...]) -> str:
+    return "-".join(row)
+
+
+def test_all_pairs_that_may_occur_together_do():
+    covered = set().union(*(pairs_of(row) for row in ROWS))
+    for a, b in combinations(FEATURES, 2):
+        alike = FEATURES[a].kind == FEATURES[b].kind and MOST.get(FEATURES[a].kind) == 1
+        refused = (a, b) in REFUSED or (b, a) in REFUSED
+        assert (frozenset((a, b)) in covered) == (not alike and not refused), (a, b)
+    for row in ROWS:
+        for k, name in enumerate(row):
+            assert fits(name, frozenset(row[:k] + row[k + 1 :]))
+
+
+@pytest.mark.parametrize("pair", REFUSED, ids=names)
+def test_pairs_that_are_refused(pair):
+    error, told = REFUSED[pair]
+    case = build(pair, Drawn.again({}))
+    with pytest.raises(error, match=told):
+        Simulation(case.robot, **case.options)
+
+
+def test_a_mechanism_comes_again_from_its_numbers():
+    draws = iter(range(10_000))
+    case = build(ROWS[0], Drawn(lambda low, high: low + next(draws) % (high - low + 1)))
+    twin = again(case.features, case.numbers)
+    assert twin.numbers == case.numbers
+    assert case.simulation().q.tobytes() == twin.simulation().q.tobytes()
+    assert repr(twin.robot) == repr(case.robot)
+
+
+def keeps(case: Case, checks: Mapping[str, Check]) -> None:
+    """Raise the first AssertionError of checks, but of faults that are known."""
+    for name, check in checks.items():
+        if known(name, case.features) is None:
+            try:
+                check(case)
+            except Exception as error:
+                if isinstance(error, ConvergenceError) and may_not_follow(case):
+                    return
+                numbers = {key: values for key, values in case.numbers.items() if any(values)}
+                error.add_note(f"{name} of again({case.features}, {numbers})")
+                raise
+
+
+def is_plain(case: Case) -> bool:
+    """Whether all numbers are the plainest ones, with which Hypothesis begins."""
+    return not any(any(values) for values in case.numbers.values())
+
+
+def look(row: tuple[str, ...], checks: Mapping[str, Check], examples: int) -> None:
+    """Draw mechanisms of a row. The benchmark makes those that fail plainer, which takes long."""
+
+    @settings(
+        max_examples=examples,
+        derandomize=True,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(cases(row))
+    def draw(case: Case) -> None:
+        if not is_plain(case):
+            keeps(case, checks)
+
+    draw()
+
+
+@pytest.mark.parametrize("row", ROWS, ids=names)
+def test_what_is_promised(row):
+    look(row, FAST, 2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("row", ROWS, ids=names)
+def test_what_is_promised_of_derivatives(row):
+    look(row, SLOW, 2)
+
+
+@pytest.mark.parametrize("fault", KNOWN, ids=lambda fault: f"{fault.check}-{fault.case[0]}")
+def test_known_faults_are_still_there(fault):
+    """One that is mended has to leave KNOWN, and is looked for again in all mechanisms."""
+    with pytest.raises(AssertionError):
+        FAST[fault.check](again(*fault.case))
+
+
+@pytest.mark.parametrize("name", sorted(READ_EARLY))
+def test_what_is_read_before_it_is_written_still_is(name):
+    """One that is mended has to leave READ_EARLY."""
+    case = again(*READS[name])
+    spoil = partial(spoil_workspace, spared=READ_EARLY - {name})
+    once = repeats.steps(case, case.simulation(), repeats.STEPS)
+    try:
+        spoiled = repeats.steps(case, case.simulation(), repeats.STEPS, spoil)
+    except ConvergenceError:
+        return
+    assert spoiled.tobytes() != once.tobytes()
