@@ -106,14 +106,17 @@ def try_from(scratch, point, n, kind, best_1, best_2):
 
 @kernel
 def is_beyond(scratch, point, end):
-    """Whether a segment is farther from the axis of the cylinder than it may touch."""
+    """Whether a segment is farther from the cylinder than the first shape is from it.
+
+    The axis is within a radius and the margin of that shape, so that the cylinder is too.
+    """
     pair, axis = scratch.pair[0], scratch.vertices[1]
     s, t = segment_parameters(point, end, axis[0].p, axis[1].p)
     for k in range(3):
         pair.pa[k] = (1.0 - s) * point[k] + s * end[k]
         pair.pb[k] = (1.0 - t) * axis[0].p[k] + t * axis[1].p[k]
         pair.n[k] = pair.pb[k] - pair.pa[k]
-    return dot(pair.n, pair.n) > (scratch.poly[1].rim + pair.margin) ** 2
+    return dot(pair.n, pair.n) > (2.0 * scratch.poly[1].rim + pair.margin) ** 2
 
 
 @kernel
@@ -379,8 +382,7 @@ def add_edge(scratch, topology, i, part, before):
     pair, poly, axis = scratch.pair[0], scratch.poly[1], scratch.vertices[1]
     row = topology.edges[scratch.poly[0].edge_begin + i]
     v, w = scratch.vertices[0, row[0]].p, scratch.vertices[0, row[1]].p
-    if pair.one_sided == 1 and pair.has_opposite[i] == 1 and comes_after(v, w):
-        # Once for the two triangles at an edge, which go along it in opposite directions.
+    if pair.one_sided == 1 and pair.has_opposite[i] == 1 and is_for_neighbour(scratch, i, v, w):
         return
     start = pair.count
     if part != SIDE and (start == before or not is_level(scratch, poly)):
@@ -402,6 +404,23 @@ def add_edge(scratch, topology, i, part, before):
         identifier = identify(CROSSING, i, SIDE)
         add_round(scratch, v, w, axis[0].p, axis[1].p, 0.0, poly.rim, identifier)
         drop_as_near(scratch, start)
+
+
+@kernel
+def is_for_neighbour(scratch, i, v, w):
+    """Whether the triangle beyond edge i of a triangle has what touches the edge, once for the two.
+
+    They go along the edge in opposite directions. On a sharp ridge the best normal looks into the
+    ground for one of them, which leaves the edge to the other.
+    """
+    pair = scratch.pair[0]
+    if not comes_after(v, w):
+        return False
+    for k in range(3):
+        pair.e[k] = v[k] - w[k]
+        pair.g[k] = scratch.opposite[i].p[k] - w[k]
+    cross(pair.e, pair.g, pair.m)
+    return dot(pair.m, pair.axis) >= 0.0
 
 
 @kernel
@@ -507,11 +526,12 @@ def add_cylinder(scratch, topology):
     """
     pair, first, poly = scratch.pair[0], scratch.poly[0], scratch.poly[1]
     find_axis(scratch, topology)
-    N = scratch.normals[0, 0].p
-    behind = offset_dot(N, poly.x, scratch.vertices[0, 0].p) <= 0.0
-    if not pair.apart < pair.margin or (pair.one_sided == 1 and pair.apart <= 0.0 and behind):
+    if not pair.apart < pair.margin:
         return
+    # Where a normal that a neighbour is in charge of parts them, or one that looks into the ground,
+    # and where they overlap much less along that.
     elsewhere = pair.apart > max(pair.separation + 1e-9 * pair.scale, 0.0)
+    elsewhere = elsewhere or pair.separation < 3.0 * min(pair.apart, 0.0) - 1e-6 * pair.scale
     if elsewhere:
         assign(pair.across, pair.axis)
     kind, best_1, best_2 = pair.best_kind, pair.best_1, pair.best_2
