@@ -36,26 +36,26 @@ ALIGNED = 0.95  # cosine below which a face or a cap takes no part in a contact
 AS_NEAR = 1e-5  # part of the shapes by which a middle may be nearer than an end that stands for it
 PARALLEL = 0.98  # cosine of an axis and an edge from which on they may touch at two places
 LYING = 0.3  # cosine of axis and normal below which a cylinder may lie along its side
-FLAT = (
-    0.02  # sine of axis and normal up to which a rim lies flat: it has no lowest point to speak of
-)
+# Sine of axis and normal up to which a rim lies flat: it has no lowest point to speak of.
+FLAT = 0.02
 NEARLY_FLAT = 0.04  # and that up to which its points may touch; beyond it lower ones come first
 LEVEL = 0.1  # sine of axis and normal below which a cap touches an edge rather than the rim
 ALONG = 0.02  # bend of `best_about_edge`, over the radius, below which a rim is along an edge
-HALF = sqrt(0.5)
 # Points of a rim that lies flat: cosines and sines.
 CIRCLE = (
     (1.0, 0.0),
-    (HALF, HALF),
+    (0.70710678118654757, 0.70710678118654757),
     (0.0, 1.0),
-    (-HALF, HALF),
+    (-0.70710678118654757, 0.70710678118654757),
     (-1.0, 0.0),
-    (-HALF, -HALF),
+    (-0.70710678118654757, -0.70710678118654757),
     (0.0, -1.0),
-    (HALF, -HALF),
+    (0.70710678118654757, -0.70710678118654757),
 )
 # What a cylinder touches with, in identifiers.
-SIDE, UPPER_RIM, LOWER_RIM = 0, 1, 2
+SIDE = 0
+UPPER_RIM = 1
+LOWER_RIM = 2
 
 
 @kernel

@@ -38,7 +38,8 @@ from robosim.kernels.status import CONVERGED, SINGULAR
 STRAY = 3.0  # how much farther than the momenta friction may take the velocities at a knot
 CLOSED = 1e-6  # rate of a gap up to which it has stayed as it was [m/s]; landings are far above
 LANDING = 0.05  # rate of a gap from which on what comes down has energy to speak of [m/s]
-MOVES, OPEN = 1e300, -1e300  # in place of any other rate, and of a landing's
+MOVES = 1e300  # in place of any other rate
+OPEN = -1e300  # in place of that of a landing
 BEYOND = 1e-9  # part of its bound by which a rate at a knot may be beyond it
 STIFF = 1e9  # masses of its contact by which a rate is held
 
