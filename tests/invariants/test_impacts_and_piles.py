@@ -107,7 +107,7 @@ def test_a_box_with_an_edge_along_the_grid_is_as_near_as_it_is():
 
 def test_an_impact_in_which_a_body_turns_far_gives_no_energy():
     """Undivided, a step of this drop has a solution that gives a tenth of the energy."""
-    rng = np.random.default_rng([0, 2, 286])
+    rng = np.random.default_rng([0, 2, 278])
     radius, length = rng.uniform(0.04, 0.12), rng.uniform(0.08, 0.3)
     first = Geometry("cylinder", (radius, length), friction=0.8)
     turn, place = rng.normal(size=4), rng.uniform(-0.05, 0.05, 2)
