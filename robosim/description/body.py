@@ -63,8 +63,8 @@ class Body(OfShapes, Frozen):
         centre of mass and the angular velocity, in body axes and SI units. A number d stands for
         d times the identity. The symmetric part must have no negative eigenvalue.
     gravity_compensation : float
-        The part of its weight that a force at its centre of mass balances: 0 for none, 1 for all;
-        more, as of a balloon, lifts the body.
+        The part of its weight that a force at its centre of mass balances: 0 for none, 1 for all.
+        More than 1 lifts the body, as a balloon.
     """
 
     name: str

@@ -63,15 +63,6 @@ KNOWN = (
         ),
     ),
     Known(
-        "limbs_in_lanes_move_alike",
-        "limbs in lanes that bounce move otherwise",
-        (("legs", "restitution"),),
-        (
-            ("legs", "restitution"),
-            {"": [2, 0, 35, 0, 0, 0, 3, 0, 24, 0, 0, 0, 32, -25], "restitution": [1]},
-        ),
-    ),
-    Known(
         "constraints_hold",
         "the gap that is reported of a divided step may be far below all gaps at its end",
         (("box", "on_box"),),

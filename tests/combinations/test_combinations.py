@@ -30,10 +30,6 @@ READS: dict[str, tuple[tuple[str, ...], dict[str, list[int]]]] = {
     "joints.G_b": (("dry_friction", "soft_solid"), {}),
     "joints.rate": (("spherical", "tendon_limit", "implicit_pd"), {}),
     "joints.rotor": (("massless", "limits", "strand"), {"": [1, 0, -75]}),
-    "pair.shift": (
-        ("hull", "on_cylinder", "points"),
-        {"": [0, 0, 0, -45], "on_cylinder": [0, 0, 0, 0, 0, 39, -41]},
-    ),
 }
 pytestmark = pytest.mark.filterwarnings("ignore")
 

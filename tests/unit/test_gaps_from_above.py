@@ -18,7 +18,6 @@ from robosim import quaternions
 
 ABOVE = (1e-3, 1e-6, 1e-9, 1e-10, 1e-12, 0.0, -1e-12, -1e-10, -1e-8, -1e-6)  # [m]
 ROUNDING = 5e-11  # [m], of gaps: the narrow phase takes axes for equal below 1e-10 of the shapes
-ROUND_CORNERS = 0.0095  # of a radius, by which the prism around a cylinder is nearer, on slopes too
 SIDES = 240  # of the cylinder here, inside of the true one by 1e-4 of its radius
 
 
@@ -99,8 +98,7 @@ def clearance(upper, upper_faces, lower, lower_faces):
 def let_down(pair, base, body, depth, rounds):
     """Compare gaps just above and below where a body touches; `rounds` of the two are cylinders."""
     start = body["x"][2]
-    nearer = ROUND_CORNERS * 0.12 * rounds + ROUNDING
-    farther = 1e-4 * 0.12 * rounds + ROUNDING
+    nearer = farther = 1e-4 * 0.12 * rounds + ROUNDING
     for above in ABOVE:
         body["x"][2] = start - depth + above
         gap = pair.find(base, body, margin=0.02)["gap"].min(initial=np.inf)

@@ -76,6 +76,8 @@ PAIR_WORK = np.dtype(
         ("separation", "f8"),  # by the best normal that counts for the first shape
         ("apart", "f8"),  # by the best one of all
         ("across", "f8", (3,)),
+        ("lean", "f8", (3,)),
+        ("beside", "f8", (3,)),
         ("best_kind", "i8"),
         ("best_1", "i8"),
         ("best_2", "i8"),

@@ -245,6 +245,7 @@ def add_over_plane(scratch, topology, origin, N, f):
                 add_rim(scratch, origin, N, pair.ba, poly.axis, pair.pb, poly.rim, identifier)
     if sine < NEARLY_FLAT:
         rim_center(poly, -1.0 if cosine > 0.0 else 1.0, pair.ba)
+        lean(scratch, poly, N)
         for i in range(len(CIRCLE)):
             put_on_rim(scratch, poly, i)
             if f < 0 or lies_over(scratch, topology, 0, f, pair.pb):
@@ -262,12 +263,27 @@ def put_lowest(scratch, poly, side, n):
 
 
 @kernel
+def lean(scratch, poly, n):
+    """Directions across the axis of a cylinder: where it is highest along n, and beside that.
+
+    Without a highest point any direction will do, if it is always the same.
+    """
+    pair, along = scratch.pair[0], dot(n, poly.axis)
+    for k in range(3):
+        pair.lean[k] = n[k] - along * poly.axis[k]
+    if normalize(pair.lean) < 1e-10:
+        for k in range(3):
+            pair.lean[k] = poly.R[k, 0]
+    cross(poly.axis, pair.lean, pair.beside)
+
+
+@kernel
 def put_on_rim(scratch, poly, i):
-    """Point i of a cylinder's rim about pair.ba, into pair.pb."""
+    """Point i of a rim about pair.ba, the lowest one first, into pair.pb; after `lean`."""
     pair = scratch.pair[0]
     c, s = CIRCLE[i]
     for k in range(3):
-        pair.pb[k] = pair.ba[k] + poly.rim * (c * poly.R[k, 0] + s * poly.R[k, 1])
+        pair.pb[k] = pair.ba[k] - poly.rim * (c * pair.lean[k] + s * pair.beside[k])
 
 
 @kernel
@@ -385,7 +401,7 @@ def add_edge(scratch, topology, i, part, before):
     if pair.one_sided == 1 and pair.has_opposite[i] == 1 and is_for_neighbour(scratch, i, v, w):
         return
     start = pair.count
-    if part != SIDE and (start == before or not is_level(scratch, poly)):
+    if part != SIDE and not is_level(scratch, poly, before):
         add_rim_on_edge(scratch, i, part, v, w)
     for k in range(3):
         pair.e[k] = w[k] - v[k]
@@ -447,14 +463,20 @@ def drop_as_near(scratch, start):
 
 
 @kernel
-def is_level(scratch, poly):
+def is_level(scratch, poly, before):
     """Whether a cap, nearly across the best normal, touches an edge or side that crosses the rim.
 
-    There `add_over_cap` has it. The normal across edge and rim is not smooth near that of the cap.
+    There one of the candidates since `before`, from what lies over the cap, is as near. The normal
+    across edge and rim is not smooth near that of the cap.
     """
     pair = scratch.pair[0]
     near = pair.separation < LEVEL * poly.rim
-    return near and abs(dot(poly.axis, pair.axis)) > sqrt(1.0 - LEVEL * LEVEL)
+    if not near or abs(dot(poly.axis, pair.axis)) <= sqrt(1.0 - LEVEL * LEVEL):
+        return False
+    for i in range(before, pair.count):
+        if scratch.candidates[i].gap < pair.separation + AS_NEAR * pair.scale:
+            return True
+    return False
 
 
 @kernel

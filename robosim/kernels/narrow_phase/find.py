@@ -23,7 +23,7 @@ from robosim.compiled.kinds import (
     ROUND,
 )
 from robosim.kernels.compiler.jit import kernel
-from robosim.kernels.equations.algebra import dot
+from robosim.kernels.equations.algebra import dot, fill
 from robosim.kernels.narrow_phase.candidates import add_plane
 from robosim.kernels.narrow_phase.convex import add_contacts
 from robosim.kernels.narrow_phase.cylinder import add_cylinder, add_over_plane
@@ -148,6 +148,7 @@ def find_features(shapes, data, pose_a, pose_b, shape_a, shape_b, margin, scratc
     place_pair(scratch, pose_b if swapped else pose_a, first, pose_a if swapped else pose_b, second)
     pair.margin, pair.count, pair.cursor = margin, 0, 0
     pair.one_sided, pair.triangle = 0, 0
+    fill(0.0, pair.shift)
     pair.scale = second.reach if first.kind >= HALF_SPACE else first.reach + second.reach
     if boxes_apart(first, second, place, margin):
         return 0

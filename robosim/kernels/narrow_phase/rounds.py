@@ -32,6 +32,7 @@ from robosim.kernels.narrow_phase.cylinder import (
     drop_as_near,
     identify,
     is_level,
+    lean,
     off_axis,
     put_lowest,
     put_on_rim,
@@ -234,6 +235,7 @@ def add_rims_over_disc(scratch, owner, rim):
     if sine >= NEARLY_FLAT:
         return
     rim_center(other, -1.0 if cosine > 0.0 else 1.0, pair.ba)
+    lean(scratch, other, n)
     for i in range(len(CIRCLE)):
         put_on_rim(scratch, other, i)
         if off_axis(poly, pair.pb, pair.m) <= square:
@@ -310,9 +312,9 @@ def add_sides(scratch, one, other):
     first, second = scratch.poly[0], scratch.poly[1]
     a, b = scratch.vertices[0], scratch.vertices[1]
     start = scratch.pair[0].count
-    if one != SIDE and not is_level(scratch, first):
+    if one != SIDE and not is_level(scratch, first, 0):
         add_rim_and_side(scratch, 1, one)
-    elif other != SIDE and not is_level(scratch, second):
+    elif other != SIDE and not is_level(scratch, second, 0):
         add_rim_and_side(scratch, 0, other)
     end, radius_1, radius_2 = b[second.n_vertices - 1].p, first.radius, second.radius
     if second.n_vertices > 1 and abs(dot(first.axis, second.axis)) >= PARALLEL:

@@ -23,7 +23,7 @@ NEAR = 3e-7
 EXACT = 1e-10  # a smaller tolerance [m/s]
 # Fields of the workspace that steps read before they have written them, in the equations of joints
 # with inequalities and between two shapes. Out of this list when that is mended.
-READ_EARLY = {"joints.G_a", "joints.G_b", "joints.rotor", "joints.rate", "pair.shift"}
+READ_EARLY = {"joints.G_a", "joints.G_b", "joints.rotor", "joints.rate"}
 
 
 def carry_over(names: Collection[str], sim: Simulation, other: Simulation) -> None:
