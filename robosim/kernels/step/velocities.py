@@ -108,11 +108,12 @@ def begin_projection(model, system, work, dt):
         elif not on_joint(contact):
             if travels(contact, model.bodies.shape[0]):
                 note_slip(w)
-            # What lands has lost a part of its speed at the first knot, and will lose the rest at
-            # this one: until then nothing touches.
-            rate = (w.gap - w.gap1) / abs(dt)
-            most = CLOSED if rolls(contact) else -1.0
-            w.rate = pick(abs(rate) <= most, 0.0, pick(rate < -LANDING, OPEN, MOVES))
+            w.rate = MOVES
+            if rolls(contact):
+                # What lands has lost a part of its speed at the first knot, and will lose the rest
+                # at this one: until then nothing touches.
+                rate = (w.gap - w.gap1) / abs(dt)
+                w.rate = pick(abs(rate) <= CLOSED, 0.0, pick(rate < -LANDING, OPEN, MOVES))
     for k in range(model.n_ground, model.contacts.shape[0]):
         if work.slots[k].kind == RATE:
             system.contacts[k].stop = 0.0
