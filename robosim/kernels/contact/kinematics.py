@@ -29,9 +29,9 @@ from robosim.compiled.kinds import EDGE, LIMIT, PLANE, RIM, RIM_EDGE
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import pick
 from robosim.kernels.compiler.rows import row_of, shifted, write_row
-from robosim.kernels.contact.rims import place_rim, place_rim_edge, rim_row
+from robosim.kernels.contact.rims import is_rim, place_rim, place_rim_edge, rim_row
 from robosim.kernels.contact.surfaces import add_drift_rows, mean_drift, start_drift
-from robosim.kernels.equations.algebra import cross, dot, rotate
+from robosim.kernels.equations.algebra import cross, dot, perpendiculars, rotate
 
 # What starts inside of something else comes out of it by a tenth of its depth in 10 ms, no faster
 # than at RECOVERY_SPEED [m/s], so that it has next to no energy when it is out.
@@ -158,19 +158,13 @@ def start_contact(contact, poses, dt, w, t):
     step_back(contact, gap, dt, w)
     for i in range(3):
         n[i] = t.w[i]
-        if contact.kind == RIM or contact.kind == RIM_EDGE:
+        if is_rim(contact):
             w.roll1[i], w.roll[i] = t.arm[i], t.arm[i]
             w.center1[i], w.arm1[i] = t.y[i] - t.arm[i], t.y[i]
         else:
             w.roll[i] = -contact.radius * n[i]
             w.center1[i], w.arm1[i] = t.y[i], t.y[i] + w.roll[i]
-    # x, or y if the normal is near to x, without its part along the normal.
-    first = 0 if abs(n[0]) < 0.9 else 1
-    size = 1.0 / sqrt(1.0 - n[first] * n[first])
-    for i in range(3):
-        w.frame[0, i] = -size * n[first] * n[i]
-    w.frame[0, first] += size
-    cross(n, w.frame[0], w.frame[1])
+    perpendiculars(n, w.frame[0], w.frame[1])
     if moves(contact.body, poses):
         spread_rows(w.frame, w.arm1, 1.0, w.L)
     if moves(contact.other, poses):

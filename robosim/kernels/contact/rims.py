@@ -2,6 +2,7 @@
 
 from math import sqrt
 
+from robosim.compiled.kinds import RIM, RIM_EDGE
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.equations.algebra import cross, dot, rotate
 from robosim.kernels.narrow_phase.rims import (
@@ -13,18 +14,21 @@ from robosim.kernels.narrow_phase.rims import (
 
 
 @kernel
+def is_rim(contact):
+    """Whether the body touches with a rim."""
+    return contact.kind == RIM or contact.kind == RIM_EDGE
+
+
+@kernel
 def place_rim(contact, a, b, t):
     """`place_contact` of a circle and a plane: where the circle is nearest to the plane."""
     rotate(a.R, contact.o_end, t.w)
     rotate(b.R, contact.p_end, t.z)
-    slope = dot(t.z, t.w)
-    size = sqrt(max(1.0 - slope * slope, 1e-24))
-    for i in range(3):
-        t.arm[i] = contact.radius / size * (slope * t.z[i] - t.w[i])
-        t.y[i] += t.arm[i]
+    lowest_on_rim(t.z, t.w, contact.radius, t.arm)
     gap = 0.0
     rotate(a.R, contact.o, t.f)
     for i in range(3):
+        t.y[i] += t.arm[i]
         t.z[i] = b.x[i] + t.y[i] - a.x[i]
         gap += t.w[i] * (t.z[i] - t.f[i])
     return gap

@@ -26,6 +26,20 @@ def dot(a, b):
 
 
 @kernel
+def perpendiculars(n, first, second):
+    """Unit vectors across a unit vector and each other, always the same ones.
+
+    The first is x, or y if n is near to x, without its part along n.
+    """
+    k = 0 if abs(n[0]) < 0.9 else 1
+    size = 1.0 / sqrt(1.0 - n[k] * n[k])
+    for i in range(3):
+        first[i] = -size * n[k] * n[i]
+    first[k] += size
+    cross(n, first, second)
+
+
+@kernel
 def rotate(R, v, out):
     """out = R v."""
     for i in range(3):

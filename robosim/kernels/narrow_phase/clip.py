@@ -30,7 +30,16 @@ def outline(scratch, topology, which, n):
 
 
 @kernel
-def clip(scratch, source, size, origin, outward, side):
+def outward(v, w, N, e, out):
+    """out: out of a face with normal N, across its side from v to w; e (3,) is scratch."""
+    for k in range(3):
+        e[k] = w[k] - v[k]
+    cross(e, N, out)
+    normalize(out)
+
+
+@kernel
+def clip(scratch, source, size, origin, across, side):
     """Polygon `source` cut at a side plane, into the other polygon; its size.
 
     A polygon of two points is a segment, not a closed loop.
@@ -40,7 +49,7 @@ def clip(scratch, source, size, origin, outward, side):
     kept = 0
     for i in range(size):
         j = i + 1 if i + 1 < size else 0
-        s, t = offset_dot(outward, polygon[i].p, origin), offset_dot(outward, polygon[j].p, origin)
+        s, t = offset_dot(across, polygon[i].p, origin), offset_dot(across, polygon[j].p, origin)
         if s <= tolerance:
             assign(polygon[i].p, result[kept].p)
             result[kept].tag = polygon[i].tag
@@ -82,15 +91,12 @@ def add_outline(scratch, topology, owner, f, size, radius):
     pair, poly = scratch.pair[0], scratch.poly[owner]
     vertices, N = scratch.vertices[owner], scratch.normals[owner, f].p
     begin, end = topology.faces[poly.face_begin + f, 0], topology.faces[poly.face_begin + f, 1]
-    e, outward, source = pair.e, pair.g, 0
+    source = 0
     for k in range(begin, end):
         following = k + 1 if k + 1 < end else begin
         v, w = vertices[topology.loops[k]].p, vertices[topology.loops[following]].p
-        for c in range(3):
-            e[c] = w[c] - v[c]
-        cross(e, N, outward)
-        normalize(outward)
-        size = clip(scratch, source, size, v, outward, k - begin)
+        outward(v, w, N, pair.e, pair.g)
+        size = clip(scratch, source, size, v, pair.g, k - begin)
         source = 1 - source
     origin, base = vertices[topology.loops[begin]].p, face_id(owner, f)
     pair.owner = owner
@@ -104,14 +110,14 @@ def lies_over(scratch, topology, owner, f, point):
     """Whether a point lies over face f of polytope `owner`, between the planes of its sides."""
     pair, poly, vertices = scratch.pair[0], scratch.poly[owner], scratch.vertices[owner]
     begin, end = topology.faces[poly.face_begin + f, 0], topology.faces[poly.face_begin + f, 1]
-    e, outward = pair.e, pair.g
+    e, across = pair.e, pair.g
     for k in range(begin, end):
         following = k + 1 if k + 1 < end else begin
         v, w = vertices[topology.loops[k]].p, vertices[topology.loops[following]].p
         for c in range(3):
             e[c] = w[c] - v[c]
-        cross(e, scratch.normals[owner, f].p, outward)
-        if offset_dot(outward, point, v) > 1e-10 * pair.scale * sqrt(dot(e, e)):
+        cross(e, scratch.normals[owner, f].p, across)
+        if offset_dot(across, point, v) > 1e-10 * pair.scale * sqrt(dot(e, e)):
             return False
     return True
 

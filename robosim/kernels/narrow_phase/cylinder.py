@@ -22,8 +22,8 @@ from robosim.kernels.narrow_phase.candidates import (
     add_rim_edge,
     add_round,
 )
-from robosim.kernels.narrow_phase.clip import lies_over
-from robosim.kernels.narrow_phase.points import farthest, normalize, offset_dot, segment_parameters
+from robosim.kernels.narrow_phase.clip import lies_over, outward
+from robosim.kernels.narrow_phase.points import between_segments, farthest, normalize, offset_dot
 from robosim.kernels.narrow_phase.rims import (
     best_about_edge,
     lowest_on_rim,
@@ -108,14 +108,11 @@ def try_from(scratch, point, n, kind, best_1, best_2):
 def is_beyond(scratch, point, end):
     """Whether a segment is farther from the cylinder than the first shape is from it.
 
-    The axis is within a radius and the margin of that shape, so that the cylinder is too.
+    The axis is within a radius and the margin of that shape, so that the cylinder is too. Leaves in
+    pair.n what is from the segment to the axis.
     """
     pair, axis = scratch.pair[0], scratch.vertices[1]
-    s, t = segment_parameters(point, end, axis[0].p, axis[1].p)
-    for k in range(3):
-        pair.pa[k] = (1.0 - s) * point[k] + s * end[k]
-        pair.pb[k] = (1.0 - t) * axis[0].p[k] + t * axis[1].p[k]
-        pair.n[k] = pair.pb[k] - pair.pa[k]
+    between_segments(point, end, axis[0].p, axis[1].p, pair.n)
     return dot(pair.n, pair.n) > (2.0 * scratch.poly[1].rim + pair.margin) ** 2
 
 
@@ -127,13 +124,31 @@ def rim_center(poly, side, out):
 
 
 @kernel
-def across_rim(scratch, side, point, d):
-    """The normal across an edge and a rim into pair.n; how it bends, as `best_about_edge`."""
-    pair, poly = scratch.pair[0], scratch.poly[1]
+def across_rim(scratch, which, side, point, d):
+    """The normal across an edge and a rim of `which`, towards the rim, into pair.n.
+
+    The edge is through a point along d. Returns how the normal bends, as `best_about_edge`.
+    """
+    pair, poly = scratch.pair[0], scratch.poly[which]
     rim_center(poly, side, pair.ba)
     for k in range(3):
         pair.ba[k] -= point[k]
     return best_about_edge(pair.ba, poly.axis, d, poly.rim, side, pair.n, pair.m, pair.dc)
+
+
+@kernel
+def from_rim(scratch, which, side, point):
+    """The normal from a rim of `which` to a point into pair.n; whether it is outside of it."""
+    pair, poly = scratch.pair[0], scratch.poly[which]
+    rim_center(poly, side, pair.ba)
+    for k in range(3):
+        pair.dc[k] = point[k] - pair.ba[k]
+    nearest_on_rim(pair.dc, poly.axis, poly.rim, pair.n)
+    if dot(pair.dc, pair.n) < poly.rim * poly.rim or side * dot(pair.dc, poly.axis) < 0.0:
+        return False
+    for k in range(3):
+        pair.n[k] = pair.dc[k] - pair.n[k]
+    return normalize(pair.n) > 0.0
 
 
 @kernel
@@ -161,7 +176,7 @@ def try_edge(scratch, i, point, end):
     if apart > 0.0 and abs(dot(pair.n, poly.axis)) < 1e-9 and abs(dot(pair.n, d)) < 1e-9:
         try_from(scratch, point, pair.n, CROSSING, i, SIDE)
     for side in (1.0, -1.0):
-        if across_rim(scratch, side, point, d) < -1e-5 * poly.rim:
+        if across_rim(scratch, 1, side, point, d) < -1e-5 * poly.rim:
             try_from(scratch, point, pair.n, CROSSING, i, rim_of(side))
 
 
@@ -177,15 +192,9 @@ def try_corner(scratch, i, point):
             try_from(scratch, point, pair.n, CORNER, i, SIDE)
         return
     side = 1.0 if along > 0.0 else -1.0
-    rim_center(poly, side, pair.ba)
-    for k in range(3):
-        pair.dc[k] = point[k] - pair.ba[k]
-    nearest_on_rim(pair.dc, poly.axis, poly.rim, pair.n)
-    if dot(pair.dc, pair.n) < poly.rim * poly.rim:
-        return
-    for k in range(3):
-        pair.n[k] -= pair.dc[k]
-    if normalize(pair.n) > 0.0:
+    if from_rim(scratch, 1, side, point):
+        for k in range(3):
+            pair.n[k] = -pair.n[k]
         try_from(scratch, point, pair.n, CORNER, i, rim_of(side))
 
 
@@ -206,15 +215,6 @@ def find_axis(scratch, topology):
     for i in range(first.n_edges):
         row = topology.edges[first.edge_begin + i]
         try_edge(scratch, i, vertices[row[0]].p, vertices[row[1]].p)
-
-
-@kernel
-def outward(v, w, N, e, out):
-    """out: out of a face with normal N, across its side from v to w; e (3,) is scratch."""
-    for k in range(3):
-        e[k] = w[k] - v[k]
-    cross(e, N, out)
-    normalize(out)
 
 
 @kernel
@@ -335,13 +335,8 @@ def holds_alone(scratch, k):
 @kernel
 def add_over_cap(scratch, topology, rim):
     """What of the first shape lies over a cap: its corners, and where its edges cross the rim."""
-    pair, first, poly, vertices = (
-        scratch.pair[0],
-        scratch.poly[0],
-        scratch.poly[1],
-        scratch.vertices[0],
-    )
-    side, n = side_of(rim), pair.n
+    pair, first, poly = scratch.pair[0], scratch.poly[0], scratch.poly[1]
+    vertices, side, n = scratch.vertices[0], side_of(rim), pair.n
     rim_center(poly, side, pair.ba)
     for k in range(3):
         n[k] = side * poly.axis[k]
@@ -352,13 +347,19 @@ def add_over_cap(scratch, topology, rim):
     for i in range(first.n_edges):
         row = topology.edges[first.edge_begin + i]
         v, w = vertices[row[0]].p, vertices[row[1]].p
-        low, high = cross_rim(poly, v, w, pair.m, pair.g)
-        for s in (low, high):
-            if s > 0.0 and s < 1.0:
-                for k in range(3):
-                    pair.pa[k] = (1.0 - s) * v[k] + s * w[k]
-                part = 4 + (1 if s == high else 0) * 2 + rim
-                add_plane(scratch, pair.ba, n, pair.pa, 0.0, identify(FACE_2, i, part))
+        add_crossings(scratch, poly, pair.ba, n, v, w, 0.0, identify(FACE_2, i, rim))
+
+
+@kernel
+def add_crossings(scratch, poly, center, n, v, w, radius, identifier):
+    """Where a segment with a radius crosses the rim of a cap, about its centre, along n."""
+    pair = scratch.pair[0]
+    low, high = cross_rim(poly, v, w, pair.m, pair.g)
+    for s in (low, high):
+        if s > 0.0 and s < 1.0:
+            for k in range(3):
+                pair.pb[k] = (1.0 - s) * v[k] + s * w[k]
+            add_plane(scratch, center, n, pair.pb, radius, identifier + (6 if s == high else 4))
 
 
 @kernel
@@ -401,16 +402,16 @@ def add_edge(scratch, topology, i, part, before):
     if pair.one_sided == 1 and pair.has_opposite[i] == 1 and is_for_neighbour(scratch, i, v, w):
         return
     start = pair.count
-    if part != SIDE and not is_level(scratch, poly, before):
-        add_rim_on_edge(scratch, i, part, v, w)
     for k in range(3):
         pair.e[k] = w[k] - v[k]
     normalize(pair.e)
+    if part != SIDE and not is_level(scratch, poly, before):
+        add_rim_on_edge(scratch, i, part, v)
     if abs(dot(pair.e, poly.axis)) >= PARALLEL:
         # Nearly parallel ones touch at both ends of where they overlap.
         for rim in (UPPER_RIM, LOWER_RIM):
             if rim != part and is_along(scratch, rim, v, w):
-                add_rim_on_edge(scratch, i, rim, v, w)
+                add_rim_on_edge(scratch, i, rim, v)
         for k in range(2):
             p = v if k == 0 else w
             if abs(offset_dot(poly.axis, p, poly.x)) <= poly.half_length:
@@ -489,12 +490,9 @@ def is_along(scratch, rim, v, w):
 
 
 @kernel
-def add_rim_on_edge(scratch, i, rim, v, w):
-    """A rim, and edge i of the first shape, from v to w."""
+def add_rim_on_edge(scratch, i, rim, v):
+    """A rim, and edge i of the first shape, through v along pair.e."""
     pair, poly = scratch.pair[0], scratch.poly[1]
-    for k in range(3):
-        pair.e[k] = w[k] - v[k]
-    normalize(pair.e)
     identifier = identify(CROSSING, i, rim)
     bend = turn_best(scratch, 1, side_of(rim), v, pair.e)
     pair.owner = 0

@@ -72,3 +72,11 @@ def segment_parameters(a0, a1, b0, b1):
     if t > 1.0:
         return clamp((b - c) / a, 0.0, 1.0), 1.0
     return s, t
+
+
+@kernel
+def between_segments(a0, a1, b0, b1, out):
+    """out: from the point of the first segment nearest to the second to that of the second."""
+    s, t = segment_parameters(a0, a1, b0, b1)
+    for k in range(3):
+        out[k] = ((1.0 - t) * b0[k] + t * b1[k]) - ((1.0 - s) * a0[k] + s * a1[k])

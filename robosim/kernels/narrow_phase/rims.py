@@ -8,7 +8,7 @@ it is the signed distance. Its derivatives by the poses are those with n held.
 from math import atan2, cos, sin, sqrt
 
 from robosim.kernels.compiler.jit import kernel
-from robosim.kernels.equations.algebra import cross, dot
+from robosim.kernels.equations.algebra import cross, dot, perpendiculars
 
 TURNS = 20  # Newton steps to the normal, of which a start nearby takes three to five
 LONGEST = 0.3  # turn of a normal in one step [rad]
@@ -127,27 +127,16 @@ def lowest_on_rim(axis, n, radius, out):
 
 
 @kernel
-def across_edge(d, first, second):
-    """Two directions that are across an edge and each other, always the same ones."""
-    k = 0 if abs(d[0]) < 0.9 else 1
-    size = 1.0 / sqrt(1.0 - d[k] * d[k])
-    for i in range(3):
-        first[i] = -size * d[k] * d[i]
-    first[k] += size
-    cross(d, first, second)
-
-
-@kernel
 def angle_about_edge(n, d, first, second):
     """The angle of a normal about an edge [rad]; first and second (3,) are scratch."""
-    across_edge(d, first, second)
+    perpendiculars(d, first, second)
     return atan2(dot(second, n), dot(first, n))
 
 
 @kernel
 def normal_about_edge(angle, d, n, first, second):
     """n: the normal at an angle about an edge; first and second (3,) are scratch."""
-    across_edge(d, first, second)
+    perpendiculars(d, first, second)
     c, s = cos(angle), sin(angle)
     for i in range(3):
         n[i] = c * first[i] + s * second[i]
@@ -160,7 +149,7 @@ def best_between_rims(w, axis_1, radius_1, axis_2, radius_2, n, start, m, g):
     w (3,) is from the first one's centre to the second one's. start, m and g (3,) are scratch.
     """
     for _ in range(2 * TURNS):
-        across_edge(n, m, g)
+        perpendiculars(n, m, g)
         x, y = dot(m, w), dot(g, w)
         xx, xy, yy = -dot(n, w), 0.0, -dot(n, w)
         for i in range(2):

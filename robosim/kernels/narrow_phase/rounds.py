@@ -9,7 +9,7 @@ from math import inf, sqrt
 
 from robosim.compiled.kinds import CORNER, CROSSING, CYLINDER, FACE_1, FACE_2, NOTHING
 from robosim.kernels.compiler.jit import kernel
-from robosim.kernels.equations.algebra import assign, cross, dot
+from robosim.kernels.equations.algebra import assign, cross, dot, fill
 from robosim.kernels.narrow_phase.candidates import (
     add_plane,
     add_rim,
@@ -28,8 +28,10 @@ from robosim.kernels.narrow_phase.cylinder import (
     PARALLEL,
     SIDE,
     UPPER_RIM,
-    cross_rim,
+    across_rim,
+    add_crossings,
     drop_as_near,
+    from_rim,
     identify,
     is_level,
     lean,
@@ -43,18 +45,13 @@ from robosim.kernels.narrow_phase.cylinder import (
     turn_best,
 )
 from robosim.kernels.narrow_phase.points import (
+    between_segments,
     clamp,
     nearest,
     normalize,
     offset_dot,
-    segment_parameters,
 )
-from robosim.kernels.narrow_phase.rims import (
-    best_about_edge,
-    best_between_rims,
-    lowest_on_rim,
-    nearest_on_rim,
-)
+from robosim.kernels.narrow_phase.rims import best_between_rims
 
 
 @kernel
@@ -63,14 +60,12 @@ def add_round_shapes(scratch):
     pair, first, second = scratch.pair[0], scratch.poly[0], scratch.poly[1]
     a0, a1 = scratch.vertices[0, 0].p, scratch.vertices[0, first.n_vertices - 1].p
     b0, b1 = scratch.vertices[1, 0].p, scratch.vertices[1, second.n_vertices - 1].p
-    s, t = segment_parameters(a0, a1, b0, b1)
-    for c in range(3):
-        pair.pa[c] = (1.0 - s) * a0[c] + s * a1[c]
-        pair.pb[c] = (1.0 - t) * b0[c] + t * b1[c]
-        pair.n[c] = pair.pb[c] - pair.pa[c]
     if first.kind != CYLINDER:
+        # Of axes that meet there is no normal.
+        fill(0.0, pair.n)
         add_rounds(scratch, a0, a1, b0, b1, first.radius, second.radius, first.kind)
         return
+    between_segments(a0, a1, b0, b1, pair.n)
     apart = normalize(pair.n)
     if apart > first.radius + second.radius + pair.margin:
         return
@@ -114,15 +109,15 @@ def try_rims(scratch):
     pair, first, second = scratch.pair[0], scratch.poly[0], scratch.poly[1]
     is_long = second.n_vertices > 1
     for side in (1.0, -1.0):
-        if is_long and across_axis(scratch, 1, side) < -1e-5 * first.rim:
+        if is_long and across_rim(scratch, 0, side, second.x, second.axis) < -1e-5 * first.rim:
             for k in range(3):
                 pair.n[k] = -pair.n[k]
             try_axis(scratch, pair.n, CROSSING, rim_of(side), SIDE)
         if second.kind != CYLINDER:
             for i in range(second.n_vertices):
-                if from_rim(scratch, side, scratch.vertices[1, i].p):
+                if from_rim(scratch, 0, side, scratch.vertices[1, i].p):
                     try_axis(scratch, pair.n, CORNER, i, rim_of(side))
-        elif across_axis(scratch, 0, side) < -1e-5 * second.rim:
+        elif across_rim(scratch, 1, side, first.x, first.axis) < -1e-5 * second.rim:
             try_axis(scratch, pair.n, CROSSING, SIDE, rim_of(side))
     if second.kind == CYLINDER:
         assign(pair.axis, pair.v)
@@ -147,34 +142,6 @@ def try_two_rims(scratch, side, other, straight):
     w, n, start = pair.ba, pair.n, pair.pb
     best_between_rims(w, axis_1, radius_1, axis_2, radius_2, n, start, pair.m, pair.g)
     try_axis(scratch, pair.n, CROSSING, rim_of(side), rim_of(other))
-
-
-@kernel
-def across_axis(scratch, owner, side):
-    """The normal across the axis of `owner` and a rim of the other one, into pair.n.
-
-    It points from the axis to the rim. Returns how it bends, as `best_about_edge`.
-    """
-    pair, line, poly = scratch.pair[0], scratch.poly[owner], scratch.poly[1 - owner]
-    rim_center(poly, side, pair.ba)
-    for k in range(3):
-        pair.ba[k] -= line.x[k]
-    return best_about_edge(pair.ba, poly.axis, line.axis, poly.rim, side, pair.n, pair.m, pair.dc)
-
-
-@kernel
-def from_rim(scratch, side, point):
-    """The normal from a rim of the cylinder to a point into pair.n; whether it is outside of it."""
-    pair, poly = scratch.pair[0], scratch.poly[0]
-    rim_center(poly, side, pair.ba)
-    for k in range(3):
-        pair.dc[k] = point[k] - pair.ba[k]
-    nearest_on_rim(pair.dc, poly.axis, poly.rim, pair.n)
-    if dot(pair.dc, pair.n) < poly.rim * poly.rim or side * dot(pair.dc, poly.axis) < 0.0:
-        return False
-    for k in range(3):
-        pair.n[k] = pair.dc[k] - pair.n[k]
-    return normalize(pair.n) > 0.0
 
 
 @kernel
@@ -209,13 +176,8 @@ def add_over_disc(scratch, owner, rim):
                 add_plane(scratch, pair.pa, n, axis[i].p, other.radius, identify(kind, i, rim))
         if other.n_vertices == 1:
             return
-    low, high = cross_rim(poly, axis[0].p, axis[1].p, pair.m, pair.g)
-    for s in (low, high):
-        if s > 0.0 and s < 1.0:
-            for k in range(3):
-                pair.pb[k] = (1.0 - s) * axis[0].p[k] + s * axis[1].p[k]
-            part = 4 + (1 if s == high else 0) * 2 + rim
-            add_plane(scratch, pair.pa, n, pair.pb, other.radius, identify(kind, 0, part))
+    radius, identifier = other.radius, identify(kind, 0, rim)
+    add_crossings(scratch, poly, pair.pa, n, axis[0].p, axis[1].p, radius, identifier)
 
 
 @kernel
@@ -297,10 +259,8 @@ def add_best(scratch):
         pair.owner = 0
         for k in range(3):
             pair.v[k] = -pair.axis[k]
-        lowest_on_rim(first.axis, pair.v, first.rim, pair.pa)
-        rim_center(first, side_of(one), pair.ba)
-        for k in range(3):
-            pair.pa[k] += pair.ba[k]
+        put_lowest(scratch, first, side_of(one), pair.v)
+        assign(pair.pb, pair.pa)
         put_lowest(scratch, second, side_of(other), pair.axis)
         identifier, axis, rim = identify(CROSSING, one, other), second.axis, second.rim
         add_rim(scratch, pair.pa, pair.axis, pair.ba, axis, pair.pb, rim, identifier)

@@ -6,7 +6,7 @@ RATTLE), in which contacts answer as they did in the interval. A rate that would
 bound is held there.
 """
 
-from robosim.compiled.kinds import DRY, RATE, RIM, RIM_EDGE, ROUND
+from robosim.compiled.kinds import DRY, RATE, ROUND
 from robosim.compiled.memory import FACTORED
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import everywhere, over_limbs, pick, somewhere
@@ -16,6 +16,7 @@ from robosim.kernels.contact.kinematics import is_plane, on_joint, start_contact
 from robosim.kernels.contact.law import contact_stiffness
 from robosim.kernels.contact.limits import start_coordinate
 from robosim.kernels.contact.pads import hold_pad, is_socket, own_share, pad_rows
+from robosim.kernels.contact.rims import is_rim
 from robosim.kernels.contact.surfaces import note_slip, slip_before
 from robosim.kernels.contact.turning import hold_companion, is_companion, start_companion
 from robosim.kernels.equations.algebra import (
@@ -91,7 +92,7 @@ def find_arcs(scheme, model, system, loads, work, arc):
 @kernel
 def rolls(contact):
     """Whether what touches of a body travels over the body, as the lowest point of a rim does."""
-    return contact.kind == RIM or contact.kind == RIM_EDGE or contact.kind == ROUND
+    return is_rim(contact) or contact.kind == ROUND
 
 
 @kernel
@@ -309,7 +310,7 @@ def hold_contacts(scheme, model, system, work, dt, drag):
         contact_stiffness(contact, work.contacts[k], model.facets, w)
         if not drag:
             w.A[0, 2], w.A[1, 2] = 0.0, 0.0
-        if not on_joint(contact):
+        if rolls(contact) or is_companion(contact):
             share = pick(w.rate == OPEN, 0.0, 1.0)
             for i in range(3):
                 for c in range(3):
