@@ -13,14 +13,15 @@ from random_mechanisms import multiply, random_body, random_joint, random_quater
 
 from robosim import ContactPoint, Mechanism
 from robosim.compiled.building.model import compile_model
-from robosim.compiled.kinds import EDGE, PLANE, RIM, ROUND
+from robosim.compiled.kinds import EDGE, PLANE, RIM, RIM_EDGE, ROUND
 from robosim.compiled.memory import make_system
 from robosim.compiled.workspace import make_workspace
 from robosim.quaternions import rotation_matrix
 
 DT = 0.02
 STEP = 1e-6
-KINDS = {"ball on plane": PLANE, "rim on plane": RIM, "segments": ROUND, "edges": EDGE}
+KINDS = {"ball on plane": PLANE, "rim on plane": RIM, "segments": ROUND, "edges": EDGE,
+         "rim on edge": RIM_EDGE}  # fmt: skip
 
 
 class TwoBodies:
@@ -47,12 +48,15 @@ class TwoBodies:
         contact["sign"] = 1.0 if seed % 2 else -1.0
         if kind == EDGE:
             contact["radius"] = 0.0
-        contacts.setflags(write=False)
         self.P = [turned(np.array([1.0, 0, 0, 0]), rng.normal(scale=0.4, size=3)) for _ in "ab"]
         self.v = rng.normal(size=(2, 3))
         for pose, place in zip(self.system.pose1, ((0, 0, 0), (3, 2, 1)), strict=False):
             q = random_quaternion(rng)
             pose["x"], pose["q"], pose["R"] = place, q, rotation_matrix(q)
+        if kind == RIM_EDGE:
+            contact["radius_o"] = 0.1
+            self.begin_at_normal(contact)
+        contacts.setflags(write=False)
 
     def evaluate(self, body: int = 0, direction: np.ndarray | None = None, length: float = 0.0):
         """The contact's record after a step along (d v, psi) of a body."""
@@ -67,20 +71,32 @@ class TwoBodies:
         contact_at(self.model, self.system, self.work, 0, self.dt)
         return self.system.contacts[0].copy()
 
+    def begin_at_normal(self, contact) -> None:
+        """Begin the search for the normal of a rim and an edge where it is, as features do."""
+        self.evaluate()
+        n = self.system.pose1[1]["R"].T @ self.system.contacts[0]["frame"][2]
+        d = contact["o_end"]
+        first = np.eye(3)[0 if abs(d[0]) < 0.9 else 1]
+        first = first - (first @ d) * d
+        contact["sign"] = np.arctan2(n @ np.cross(d, first), n @ first)
+
+    def hold_rows(self) -> None:
+        """Hold R and R_o of the contact to differences of u by both bodies."""
+        at = self.evaluate()
+        for body, name in ((0, "R"), (1, "R_o")):
+            columns = []
+            for direction in np.eye(6):
+                ends = [self.evaluate(body, direction, s * STEP)["u"] for s in (1, -1)]
+                columns.append((ends[0] - ends[1]) / (2 * STEP))
+            # Of u of size 1e2 m/s: rounding 1e-14 over a step of 1e-6.
+            expected = np.column_stack(columns)
+            np.testing.assert_allclose(at[name][:, :6], expected, rtol=0, atol=1e-6)
+
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("kind", KINDS)
 def test_jacobians_by_both_bodies(kind, seed):
-    case = TwoBodies(KINDS[kind], seed)
-    at = case.evaluate()
-    for body, name in ((0, "R"), (1, "R_o")):
-        columns = []
-        for direction in np.eye(6):
-            ends = [case.evaluate(body, direction, s * STEP)["u"] for s in (1, -1)]
-            columns.append((ends[0] - ends[1]) / (2 * STEP))
-        # Of u of size 1e2 m/s: rounding 1e-14 over a step of 1e-6.
-        expected = np.column_stack(columns)
-        np.testing.assert_allclose(at[name][:, :6], expected, rtol=0, atol=1e-6)
+    TwoBodies(KINDS[kind], seed).hold_rows()
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -169,6 +185,18 @@ def test_gaps_are_distances(kind, seed):
             at, width = np.array([s[best[0]], k[best[1]]]), (high - low) / 3
             low, high = np.maximum(at - width, 0), np.minimum(at + width, 1)
         expected = away.min() - contact["radius"] - contact["radius_o"]
+    elif KINDS[kind] == RIM_EDGE:
+        # Of the points around the rim the one that is nearest to the edge.
+        pose, d = case.work.pose2[0], case.work.pose2[1]["R"] @ contact["o_end"]
+        across = np.linalg.svd(contact["p_end"][None])[2][1:] @ pose["R"].T
+        low, high = 0.0, 2 * np.pi
+        for _ in range(40):
+            angles = np.linspace(low, high, 33)
+            at = p + contact["radius"] * np.column_stack((np.cos(angles), np.sin(angles))) @ across
+            away = np.linalg.norm(np.cross(at - o, d), axis=1)
+            width = (high - low) / 8
+            low, high = angles[away.argmin()] - width, angles[away.argmin()] + width
+        expected = away.min() - contact["radius_o"]
     else:
         normal, radius = case.work.pose2[1]["R"] @ contact["o_end"], contact["radius"]
         if KINDS[kind] == RIM:

@@ -114,16 +114,7 @@ def test_what_surfaces_have_by_themselves_is_added_to_the_slip(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_jacobians_of_a_slip_over_surfaces_that_spin(kind, seed):
     """What is touched at the second knot moves with both bodies, and surfaces turn with them."""
-    case = Turning(KINDS[kind], seed)
-    at = case.evaluate()
-    for body, name in ((0, "R"), (1, "R_o")):
-        columns = []
-        for direction in np.eye(6):
-            ends = [case.evaluate(body, direction, s * STEP)["u"] for s in (1, -1)]
-            columns.append((ends[0] - ends[1]) / (2 * STEP))
-        # Of u of size 1e2 m/s: rounding 1e-14 over a step of 1e-6.
-        expected = np.column_stack(columns)
-        np.testing.assert_allclose(at[name][:, :6], expected, rtol=0, atol=1e-6)
+    Turning(KINDS[kind], seed).hold_rows()
 
 
 def test_a_surface_that_spins_covers_arcs():
