@@ -10,8 +10,6 @@ from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import pick
 from robosim.kernels.compiler.rows import add_scaled, read_row, scaled, write_row
 
-ROUNDING = 1e-15  # of the square of a unit quaternion's length
-
 
 @kernel
 def cross(a, b, out):
@@ -88,18 +86,6 @@ def quaternion_back(a, b, out):
 @kernel
 def normalize_quaternion(q):
     n = 1.0 / sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
-    for i in range(4):
-        q[i] *= n
-
-
-@kernel
-def make_unit(q):
-    """`normalize_quaternion`, but what is as long as 1 to rounding stays as it is to the bit.
-
-    So a pose that is read and set again is the same.
-    """
-    square = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]
-    n = pick(abs(square - 1.0) < ROUNDING, 1.0, 1.0 / sqrt(square))
     for i in range(4):
         q[i] *= n
 

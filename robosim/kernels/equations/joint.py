@@ -21,7 +21,7 @@ from robosim.kernels.compiler.lanes import pick
 from robosim.kernels.equations.algebra import (
     cross,
     dot,
-    make_unit,
+    normalize_quaternion,
     quaternion_back,
     quaternion_product,
     rotate,
@@ -294,7 +294,7 @@ def place_child(joint, a, q, t, b):
         place_along_axes(joint, q, t)
     quaternion_product(joint.offset, t.r, t.s)
     quaternion_product(a.q, t.s, b.q)
-    make_unit(b.q)
+    normalize_quaternion(b.q)
     rotation_matrix(b.q, b.R)
     rotate(joint.R_offset, t.y, t.w)
     for i in range(3):
