@@ -72,6 +72,7 @@ PAIR_WORK = np.dtype(
         ("pa", "f8", (3,)),
         ("pb", "f8", (3,)),
         ("pc", "f8", (3,)),
+        ("slack", "f8"),  # how far beyond the sides of a face or cap something still is over it [m]
         ("shift", "f8", (3,)),  # of the second shape, mostly 0
         ("separation", "f8"),  # by the best normal that counts for the first shape
         ("apart", "f8"),  # by the best one of all

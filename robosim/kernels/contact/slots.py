@@ -6,7 +6,7 @@ at the last step keeps its slot, and with it the impulse that the solver starts 
 
 from math import inf, sqrt
 
-from robosim.compiled.kinds import HALF_SPACE, PLANE, RIM, RIM_EDGE, ROUND, SLIP
+from robosim.compiled.kinds import CYLINDER, HALF_SPACE, PLANE, RIM, RIM_EDGE, ROUND, SLIP
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.contact.kinematics import depth_left, place_contact
 from robosim.kernels.equations.algebra import assign, dot
@@ -297,6 +297,10 @@ def describe(model, pair, feature, contact, slot):
         assign(feature.a0, contact.o)
         assign(feature.a1, contact.o_end)
     contact.kind = feature.kind
+    contact.rolls = 0
+    for shape in (pair.shape_a, pair.shape_b):
+        if model.collision.shapes[shape].kind <= CYLINDER:
+            contact.rolls = 1
     contact.radius, contact.radius_o = 0.0, 0.0
     if feature.kind == PLANE or feature.kind == RIM:
         contact.radius = feature.radius

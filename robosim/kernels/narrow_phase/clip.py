@@ -117,7 +117,7 @@ def lies_over(scratch, topology, owner, f, point):
         for c in range(3):
             e[c] = w[c] - v[c]
         cross(e, scratch.normals[owner, f].p, across)
-        if offset_dot(across, point, v) > 1e-10 * pair.scale * sqrt(dot(e, e)):
+        if offset_dot(across, point, v) > (1e-10 * pair.scale + pair.slack) * sqrt(dot(e, e)):
             return False
     return True
 

@@ -342,7 +342,7 @@ def add_over_cap(scratch, topology, rim):
         n[k] = side * poly.axis[k]
     pair.owner = 1
     for i in range(first.n_vertices):
-        if off_axis(poly, vertices[i].p, pair.m) <= poly.rim * poly.rim:
+        if is_over_cap(scratch, poly, vertices[i].p):
             add_plane(scratch, pair.ba, n, vertices[i].p, 0.0, identify(FACE_2, i, rim))
     for i in range(first.n_edges):
         row = topology.edges[first.edge_begin + i]
@@ -360,6 +360,13 @@ def add_crossings(scratch, poly, center, n, v, w, radius, identifier):
             for k in range(3):
                 pair.pb[k] = (1.0 - s) * v[k] + s * w[k]
             add_plane(scratch, center, n, pair.pb, radius, identifier + (6 if s == high else 4))
+
+
+@kernel
+def is_over_cap(scratch, poly, p):
+    """Whether a point is over a cap or beneath it, leaving in pair.m what it is off the axis."""
+    pair = scratch.pair[0]
+    return off_axis(poly, p, pair.m) <= (poly.rim + pair.slack) ** 2
 
 
 @kernel
@@ -405,7 +412,7 @@ def add_edge(scratch, topology, i, part, before):
     for k in range(3):
         pair.e[k] = w[k] - v[k]
     normalize(pair.e)
-    if part != SIDE and not is_level(scratch, poly, before):
+    if part != SIDE and not is_level(scratch, poly, before) and not crosses_level(scratch, i, v, w):
         add_rim_on_edge(scratch, i, part, v)
     if abs(dot(pair.e, poly.axis)) >= PARALLEL:
         # Nearly parallel ones touch at both ends of where they overlap.
@@ -470,11 +477,43 @@ def is_level(scratch, poly, before):
     There one of the candidates since `before`, from what lies over the cap, is as near. The normal
     across edge and rim is not smooth near that of the cap.
     """
+    return leans_little(scratch, poly) and has_nearest(scratch, before)
+
+
+@kernel
+def leans_little(scratch, poly):
+    """Whether a cap is near, and nearly across the best normal."""
     pair = scratch.pair[0]
     near = pair.separation < LEVEL * poly.rim
-    if not near or abs(dot(poly.axis, pair.axis)) <= sqrt(1.0 - LEVEL * LEVEL):
+    return near and abs(dot(poly.axis, pair.axis)) > sqrt(1.0 - LEVEL * LEVEL)
+
+
+@kernel
+def crosses_level(scratch, i, v, w):
+    """Add where edge i crosses the rim of a cap, if that is as near as the shapes are.
+
+    For a triangle whose neighbours rise above the plane of the cap, which lies over nothing then.
+    """
+    pair, poly = scratch.pair[0], scratch.poly[1]
+    if pair.one_sided == 0 or not leans_little(scratch, poly):
         return False
-    for i in range(before, pair.count):
+    start, rim = pair.count, rim_of(-dot(poly.axis, pair.axis))
+    rim_center(poly, side_of(rim), pair.ba)
+    for k in range(3):
+        pair.n[k] = side_of(rim) * poly.axis[k]
+    pair.owner = 1
+    add_crossings(scratch, poly, pair.ba, pair.n, v, w, 0.0, identify(FACE_2, i, rim))
+    if has_nearest(scratch, start):
+        return True
+    pair.count = start
+    return False
+
+
+@kernel
+def has_nearest(scratch, start):
+    """Whether one of the candidates from `start` on is as near as the shapes are."""
+    pair = scratch.pair[0]
+    for i in range(start, pair.count):
         if scratch.candidates[i].gap < pair.separation + AS_NEAR * pair.scale:
             return True
     return False
@@ -534,8 +573,28 @@ def add_corner_on_cylinder(scratch, i, part):
     p, axis, rim = scratch.vertices[0, i].p, scratch.vertices[1], scratch.poly[1].rim
     if part == SIDE:
         add_round(scratch, p, p, axis[0].p, axis[1].p, 0.0, rim, identify(CORNER, i, part))
+    elif is_flat(scratch):
+        add_on_cap(scratch, p, part, identify(CORNER, i, part))
     else:
         add_rim_at(scratch, p, part, identify(CORNER, i, part))
+
+
+@kernel
+def is_flat(scratch):
+    """Whether a cap lies nearly across the best normal: its rim has no lowest point to speak of."""
+    along = dot(scratch.poly[1].axis, scratch.pair[0].axis)
+    return 1.0 - along * along < FLAT * FLAT
+
+
+@kernel
+def add_on_cap(scratch, point, rim, identifier):
+    """A point of the first shape against the plane of a cap."""
+    pair, poly, side = scratch.pair[0], scratch.poly[1], side_of(rim)
+    rim_center(poly, side, pair.ba)
+    for k in range(3):
+        pair.n[k] = side * poly.axis[k]
+    pair.owner = 1
+    add_plane(scratch, pair.ba, pair.n, point, 0.0, identifier)
 
 
 @kernel
@@ -556,25 +615,43 @@ def add_cylinder(scratch, topology):
         assign(pair.across, pair.axis)
     kind, best_1, best_2 = pair.best_kind, pair.best_1, pair.best_2
     before = pair.count
-    f = farthest(scratch.normals[0], first.n_faces, pair.axis)
-    if dot(scratch.normals[0, f].p, pair.axis) >= ALIGNED:
-        add_over_face(scratch, topology, f)
+    add_over_both(scratch, topology, elsewhere)
     if elsewhere:
         return
     along = dot(poly.axis, pair.axis)
-    if abs(along) >= ALIGNED:
-        rim = rim_of(-along)
-        for k in range(3):
-            pair.n[k] = -side_of(rim) * poly.axis[k]
-        if allowed(scratch, pair.n):
-            add_over_cap(scratch, topology, rim)
     if kind == CROSSING:
         add_edge(scratch, topology, best_1, best_2, before)
     elif kind == CORNER:
         add_corner_on_cylinder(scratch, best_1, best_2)
-    elif pair.count == before and pair.one_sided == 0:
-        # Nothing lies over what touches, as of shapes that overlap by much.
+    elif pair.one_sided == 0 and not has_nearest(scratch, before):
+        # Nothing over what touches is as near, as of shapes that overlap by much.
         corner = farthest(scratch.vertices[0], first.n_vertices, pair.axis)
-        add_rim_at(
-            scratch, scratch.vertices[0, corner].p, rim_of(-along), identify(CORNER, corner, 3)
-        )
+        point, rim = scratch.vertices[0, corner].p, rim_of(-along)
+        if not is_flat(scratch):
+            add_rim_at(scratch, point, rim, identify(CORNER, corner, 3))
+            return
+        pair.count, pair.slack = before, AS_NEAR * pair.scale
+        add_over_both(scratch, topology, False)
+        pair.slack = 0.0
+        if not has_nearest(scratch, before):
+            add_on_cap(scratch, point, rim, identify(CORNER, corner, 3))
+
+
+@kernel
+def add_over_both(scratch, topology, elsewhere):
+    """What lies over a face and a cap that the best normal is nearly along.
+
+    A cap has no part where a neighbour in a terrain is in charge, `elsewhere`.
+    """
+    pair, first, poly = scratch.pair[0], scratch.poly[0], scratch.poly[1]
+    f = farthest(scratch.normals[0], first.n_faces, pair.axis)
+    if dot(scratch.normals[0, f].p, pair.axis) >= ALIGNED:
+        add_over_face(scratch, topology, f)
+    along = dot(poly.axis, pair.axis)
+    if elsewhere or abs(along) < ALIGNED:
+        return
+    rim = rim_of(-along)
+    for k in range(3):
+        pair.n[k] = -side_of(rim) * poly.axis[k]
+    if allowed(scratch, pair.n):
+        add_over_cap(scratch, topology, rim)

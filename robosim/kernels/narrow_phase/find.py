@@ -147,7 +147,7 @@ def find_features(shapes, data, pose_a, pose_b, shape_a, shape_b, margin, scratc
     pair, place = scratch.pair[0], scratch.poly[1]
     place_pair(scratch, pose_b if swapped else pose_a, first, pose_a if swapped else pose_b, second)
     pair.margin, pair.count, pair.cursor = margin, 0, 0
-    pair.one_sided, pair.triangle = 0, 0
+    pair.one_sided, pair.triangle, pair.slack = 0, 0, 0.0
     fill(0.0, pair.shift)
     pair.scale = second.reach if first.kind >= HALF_SPACE else first.reach + second.reach
     if boxes_apart(first, second, place, margin):

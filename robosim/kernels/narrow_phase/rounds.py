@@ -20,6 +20,7 @@ from robosim.kernels.narrow_phase.candidates import (
 from robosim.kernels.narrow_phase.cylinder import (
     ALIGNED,
     ALONG,
+    AS_NEAR,
     CIRCLE,
     FLAT,
     LOWER_RIM,
@@ -32,8 +33,10 @@ from robosim.kernels.narrow_phase.cylinder import (
     add_crossings,
     drop_as_near,
     from_rim,
+    has_nearest,
     identify,
     is_level,
+    is_over_cap,
     lean,
     off_axis,
     put_lowest,
@@ -81,11 +84,18 @@ def add_round_shapes(scratch):
     add_over_caps(scratch)
     add_best(scratch)
     kind = pair.best_kind
-    if pair.count == 0 and kind in (FACE_1, FACE_2):
+    if has_nearest(scratch, 0):
+        return
+    # What is just beside a cap may not be over it by rounding.
+    pair.count, pair.slack = 0, AS_NEAR * pair.scale
+    add_over_caps(scratch)
+    pair.slack = 0.0
+    if has_nearest(scratch, 0):
+        return
+    if kind in (FACE_1, FACE_2):
         add_nearest_to_cap(scratch, kind - FACE_1)
-    elif pair.count == 0 and kind == CROSSING:
-        rim, owner = (pair.best_1, 1) if pair.best_2 == SIDE else (pair.best_2, 0)
-        add_rim_and_side(scratch, owner, rim)
+    elif kind == CROSSING:
+        add_two_rims(scratch, identify(CROSSING, 0, 40))
 
 
 @kernel
@@ -141,7 +151,9 @@ def try_two_rims(scratch, side, other, straight):
     axis_1, radius_1, axis_2, radius_2 = first.axis, first.rim, second.axis, second.rim
     w, n, start = pair.ba, pair.n, pair.pb
     best_between_rims(w, axis_1, radius_1, axis_2, radius_2, n, start, pair.m, pair.g)
-    try_axis(scratch, pair.n, CROSSING, rim_of(side), rim_of(other))
+    # Close to a cap's normal, the best one of these rims may be one of the shapes' other rims.
+    one, two = rim_of(dot(n, axis_1)), rim_of(-dot(n, axis_2))
+    try_axis(scratch, n, CROSSING, one, two)
 
 
 @kernel
@@ -166,31 +178,38 @@ def add_over_disc(scratch, owner, rim):
         n[k] = side * poly.axis[k]
     kind, pair.owner = FACE_1 + owner, owner
     cosine = dot(other.axis, n)
+    radius, identifier = other.radius, identify(kind, 0, rim)
     if other.kind == CYLINDER:
         add_rims_over_disc(scratch, owner, rim)
-        if abs(cosine) >= LYING:
-            return
+        if abs(cosine) < LYING:
+            # Its lowest line, as a row of balls: see `add_side_over_face`.
+            ball, begin, end = other.rim / sqrt(1.0 - cosine * cosine), pair.pc, pair.dc
+            put_lowest(scratch, other, -1.0, n)
+            for k in range(3):
+                begin[k] = pair.pb[k] + ball * n[k]
+            put_lowest(scratch, other, 1.0, n)
+            for k in range(3):
+                end[k] = pair.pb[k] + ball * n[k]
+            add_crossings(scratch, poly, pair.pa, n, begin, end, ball, identifier)
     else:
         for i in range(other.n_vertices):
-            if off_axis(poly, axis[i].p, pair.m) <= poly.rim * poly.rim:
+            if is_over_cap(scratch, poly, axis[i].p):
                 add_plane(scratch, pair.pa, n, axis[i].p, other.radius, identify(kind, i, rim))
-        if other.n_vertices == 1:
-            return
-    radius, identifier = other.radius, identify(kind, 0, rim)
-    add_crossings(scratch, poly, pair.pa, n, axis[0].p, axis[1].p, radius, identifier)
+        if other.n_vertices > 1:
+            add_crossings(scratch, poly, pair.pa, n, axis[0].p, axis[1].p, radius, identifier)
 
 
 @kernel
 def add_rims_over_disc(scratch, owner, rim):
     """What of the other cylinder's rims lies over a cap of `owner`, about pair.pa, along pair.v."""
     pair, poly, other = scratch.pair[0], scratch.poly[owner], scratch.poly[1 - owner]
-    kind, n, square = FACE_1 + owner, pair.v, poly.rim * poly.rim
+    kind, n = FACE_1 + owner, pair.v
     cosine = dot(other.axis, n)
     sine = sqrt(max(1.0 - cosine * cosine, 0.0))
     if sine >= FLAT:
         for side in (1.0, -1.0):
             put_lowest(scratch, other, side, n)
-            if off_axis(poly, pair.pb, pair.m) <= square:
+            if is_over_cap(scratch, poly, pair.pb):
                 identifier = identify(kind, rim_of(side), 8 + rim)
                 axis, center, low = other.axis, pair.ba, pair.pb
                 add_rim(scratch, pair.pa, n, center, axis, low, other.rim, identifier)
@@ -200,12 +219,12 @@ def add_rims_over_disc(scratch, owner, rim):
     lean(scratch, other, n)
     for i in range(len(CIRCLE)):
         put_on_rim(scratch, other, i)
-        if off_axis(poly, pair.pb, pair.m) <= square:
+        if is_over_cap(scratch, poly, pair.pb):
             add_plane(scratch, pair.pa, n, pair.pb, 0.0, identify(kind, i, 16 + rim))
     # Where both rims cross, and what of the other one is farthest over the cap.
     square = off_axis(poly, pair.ba, pair.m)
     apart = sqrt(square)
-    if apart < 1e-6 * poly.rim or apart > poly.rim + other.rim:
+    if apart < 1e-6 * poly.rim or apart > poly.rim + other.rim + pair.slack:
         return
     along = (square + other.rim * other.rim - poly.rim * poly.rim) / (2.0 * apart)
     cross(n, pair.m, pair.g)
@@ -214,7 +233,7 @@ def add_rims_over_disc(scratch, owner, rim):
         across = sqrt(max(other.rim * other.rim - share * share, 0.0)) * (1.0 - 2.0 * (i % 2))
         for k in range(3):
             pair.pb[k] = pair.ba[k] + (across * pair.g[k] - share * pair.m[k]) / apart
-        if off_axis(poly, pair.pb, pair.e) <= poly.rim * poly.rim * (1.0 + 1e-9):
+        if off_axis(poly, pair.pb, pair.e) <= (poly.rim + pair.slack) ** 2 * (1.0 + 1e-9):
             add_plane(scratch, pair.pa, n, pair.pb, 0.0, identify(kind, i, 24 + rim))
 
 
@@ -233,8 +252,12 @@ def add_nearest_to_cap(scratch, owner):
         i = nearest(axis, other.n_vertices, n)
         add_plane(scratch, pair.pa, n, axis[i].p, other.radius, identifier)
         return
-    put_lowest(scratch, other, -1.0 if dot(n, other.axis) > 0.0 else 1.0, n)
-    add_rim(scratch, pair.pa, n, pair.ba, other.axis, pair.pb, other.rim, identifier)
+    cosine = dot(n, other.axis)
+    put_lowest(scratch, other, -1.0 if cosine > 0.0 else 1.0, n)
+    if 1.0 - cosine * cosine < FLAT * FLAT:
+        add_plane(scratch, pair.pa, n, pair.pb, 0.0, identifier)
+    else:
+        add_rim(scratch, pair.pa, n, pair.ba, other.axis, pair.pb, other.rim, identifier)
 
 
 @kernel
@@ -255,15 +278,26 @@ def add_best(scratch):
     elif kind == CROSSING and (one == SIDE or other == SIDE):
         add_sides(scratch, one, other)
     elif kind == CROSSING:
-        # Of two rims one touches the plane that is along the other one, across the normal.
-        pair.owner = 0
-        for k in range(3):
-            pair.v[k] = -pair.axis[k]
-        put_lowest(scratch, first, side_of(one), pair.v)
-        assign(pair.pb, pair.pa)
-        put_lowest(scratch, second, side_of(other), pair.axis)
-        identifier, axis, rim = identify(CROSSING, one, other), second.axis, second.rim
-        add_rim(scratch, pair.pa, pair.axis, pair.ba, axis, pair.pb, rim, identifier)
+        add_two_rims(scratch, identify(CROSSING, one, other))
+
+
+@kernel
+def add_two_rims(scratch, identifier):
+    """The rims that are nearest along the best normal.
+
+    One touches the plane that is along the other one, across the normal. That is the one which lies
+    less flat on it.
+    """
+    pair, first, second = scratch.pair[0], scratch.poly[0], scratch.poly[1]
+    pair.owner = 1 if abs(dot(second.axis, pair.axis)) > abs(dot(first.axis, pair.axis)) else 0
+    plane, poly, n, back = scratch.poly[pair.owner], scratch.poly[1 - pair.owner], pair.v, pair.back
+    for k in range(3):
+        n[k] = pair.axis[k] if pair.owner == 0 else -pair.axis[k]
+        back[k] = -n[k]
+    put_lowest(scratch, plane, 1.0 if dot(plane.axis, n) > 0.0 else -1.0, back)
+    assign(pair.pb, pair.pa)
+    put_lowest(scratch, poly, -1.0 if dot(poly.axis, n) > 0.0 else 1.0, n)
+    add_rim(scratch, pair.pa, n, pair.ba, poly.axis, pair.pb, poly.rim, identifier)
 
 
 @kernel

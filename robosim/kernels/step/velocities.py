@@ -6,7 +6,7 @@ RATTLE), in which contacts answer as they did in the interval. A rate that would
 bound is held there.
 """
 
-from robosim.compiled.kinds import DRY, RATE, ROUND
+from robosim.compiled.kinds import DRY, RATE
 from robosim.compiled.memory import FACTORED
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import everywhere, over_limbs, pick, somewhere
@@ -16,7 +16,6 @@ from robosim.kernels.contact.kinematics import is_plane, on_joint, start_contact
 from robosim.kernels.contact.law import contact_stiffness
 from robosim.kernels.contact.limits import start_coordinate
 from robosim.kernels.contact.pads import hold_pad, is_socket, own_share, pad_rows
-from robosim.kernels.contact.rims import is_rim
 from robosim.kernels.contact.surfaces import note_slip, slip_before
 from robosim.kernels.contact.turning import hold_companion, is_companion, start_companion
 from robosim.kernels.equations.algebra import (
@@ -90,12 +89,6 @@ def find_arcs(scheme, model, system, loads, work, arc):
 
 
 @kernel
-def rolls(contact):
-    """Whether what touches of a body travels over the body, as the lowest point of a rim does."""
-    return is_rim(contact) or contact.kind == ROUND
-
-
-@kernel
 def begin_projection(model, system, work, dt):
     """Tell which gaps have stayed as they were, and slips; hold no rate at its bound yet.
 
@@ -110,11 +103,11 @@ def begin_projection(model, system, work, dt):
             if travels(contact, model.bodies.shape[0]):
                 note_slip(w)
             w.rate = MOVES
-            if rolls(contact):
+            if contact.rolls != 0:
                 # What lands has lost a part of its speed at the first knot, and will lose the rest
                 # at this one: until then nothing touches.
                 rate = (w.gap - w.gap1) / abs(dt)
-                w.rate = pick(abs(rate) <= CLOSED, 0.0, pick(rate < -LANDING, OPEN, MOVES))
+                w.rate = pick(rate < -LANDING, OPEN, pick(rate <= CLOSED, 0.0, MOVES))
     for k in range(model.n_ground, model.contacts.shape[0]):
         if work.slots[k].kind == RATE:
             system.contacts[k].stop = 0.0
@@ -310,7 +303,7 @@ def hold_contacts(scheme, model, system, work, dt, drag):
         contact_stiffness(contact, work.contacts[k], model.facets, w)
         if not drag:
             w.A[0, 2], w.A[1, 2] = 0.0, 0.0
-        if rolls(contact) or is_companion(contact):
+        if contact.rolls != 0 or is_companion(contact):
             share = pick(w.rate == OPEN, 0.0, 1.0)
             for i in range(3):
                 for c in range(3):
