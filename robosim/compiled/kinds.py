@@ -14,6 +14,10 @@ NOTHING, FACE_1, FACE_2, CROSSING, CORNER = range(5)
 # largest one. Dry friction of a coordinate has no gap. Features of shapes are of the first five.
 PLANE, ROUND, EDGE, RIM, RIM_EDGE, LIMIT, CONE, TURN, DRY = range(9)
 
+# Whether what touches travels over the body, as the lowest point of a rim does, or stands in for
+# that for a step.
+FIXED, ROLLS, STANDS_IN = range(3)
+
 # And between a coordinate's rate and the largest one.
 RATE = 9
 # What a contact resists: slip, or, if it is a companion, turning about the normal, or rolling.

@@ -17,6 +17,7 @@ from robosim.compiled.kinds import (
     RATE,
     RIM,
     ROLLING,
+    ROLLS,
     TORSION,
     TURN,
 )
@@ -57,7 +58,7 @@ def contact_records(
         if point.axis is not None:
             record["p_end"], record["lying"] = point.axis, point.radius == 0
             record["kind"] = RIM if point.radius > 0 else PLANE
-            record["rolls"] = 1
+            record["rolls"] = ROLLS
         record["o_end"], record["mu"] = (0.0, 0.0, 1.0), min(point.friction, MAX_FRICTION)
         body = mechanism.body(point.body)
         record["mass"], record["joint"], record["scale"] = body.mass, -1, gyration(body)

@@ -32,7 +32,7 @@ CONTACT = np.dtype(
         ("bound", "f8"),
         ("apart", "i8"),  # 1: the shapes are apart at the first knot, whatever this gap says there
         ("lying", "i8"),  # 1: a point of a rim around the axis p_end, for where that lies flat
-        ("rolls", "i8"),  # 1: what touches may travel over the body, as the lowest point of a rim
+        ("rolls", "i8"),  # whether what touches may travel over the body: FIXED, ROLLS or STANDS_IN
         ("joint", "i8"),
         # Of the coordinate among those of the joint; -1 for a pad of a socket, which slips by all
         # three of its rotations, about the axes p and p_end.

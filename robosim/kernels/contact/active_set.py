@@ -34,6 +34,7 @@ from robosim.kernels.contact.slots import (
     find_entered,
     find_met,
     find_pair,
+    has_turned_rim,
     in_use,
     largest_speed,
     mark_in_reach,
@@ -328,6 +329,8 @@ def admit_features(model, state, memory, work, options, dt, kappa, substeps):
                 return GOES_THROUGH
         if found[p].margin <= 0.0:
             continue
+        if may_divide and has_turned_rim(model, system, work, p):
+            return GOES_THROUGH
         if met + find_entered(model, system, work, p, moved, dt) == 0:
             continue
         if pair.body_a < nb and pair.body_b < nb:

@@ -6,10 +6,21 @@ at the last step keeps its slot, and with it the impulse that the solver starts 
 
 from math import inf, sqrt
 
-from robosim.compiled.kinds import CYLINDER, HALF_SPACE, PLANE, RIM, RIM_EDGE, ROUND, SLIP
+from robosim.compiled.kinds import (
+    CYLINDER,
+    FIXED,
+    HALF_SPACE,
+    PLANE,
+    RIM,
+    RIM_EDGE,
+    ROLLS,
+    ROUND,
+    SLIP,
+    STANDS_IN,
+)
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.contact.kinematics import depth_left, place_contact
-from robosim.kernels.equations.algebra import assign, dot
+from robosim.kernels.equations.algebra import assign, dot, rotate_back
 from robosim.kernels.narrow_phase.find import find_features
 
 THIS_STEP = 2**62  # id of a feature that no feature of the next step takes over
@@ -148,7 +159,7 @@ def find_met(model, system, work, p, moved, may_divide):
     count = find_near(model, work, system.pose1, p, moved + allowed)
     slot = free_slot(ids, pair, pair.slot_begin)
     for n in range(count):
-        if slot == pair.slot_end or holds(ids, pair, features[n].id):
+        if slot == pair.slot_end or holds(ids, pair, features[n].id, -1):
             continue
         contact = work.slots[slot]
         describe(model, pair, features[n], contact, slot)
@@ -224,13 +235,53 @@ def find_entered(model, system, work, p, moved, dt):
             contact = work.slots[slot]
             describe(model, pair, features[n], contact, slot)
             contact.apart = 1 if apart else 0
+            if turns_over(contact, system.pose1, work.pose2, t):
+                pin_rim(contact, work.pose2, t)
             left = 0.0 if apart else depth_left(place_contact(contact, system.pose1, t), dt)
             if place_contact(contact, work.pose2, t) < left - allowed:
                 # One that is there already, but elsewhere, as on a rim: for this step only.
-                ids[slot] = THIS_STEP if holds(ids, pair, features[n].id) else features[n].id
+                ids[slot] = features[n].id
+                if holds(ids, pair, ids[slot], slot):
+                    stand_in(contact, ids, slot)
                 found += 1
                 slot = free_slot(ids, pair, slot)
     return found
+
+
+@kernel
+def has_turned_rim(model, system, work, p):
+    """Whether a rim of pair p turns over while it pushes.
+
+    As a disc falls flat, its lowest point goes from one side to the other within the interval. An
+    impulse at the one does not hold the gap at the other.
+    """
+    pair = model.collision.pairs[p]
+    for slot in range(pair.slot_begin, pair.slot_end):
+        contact, c = work.slots[slot], work.contacts[slot]
+        if work.ids[slot] >= 0 and work.entered[slot] != 0 and contact.kind == RIM:
+            pushes = c.gamma > contact.mass * c.s
+            if pushes and turns_over(contact, system.pose1, work.pose2, work.scratch[0]):
+                return True
+    return False
+
+
+@kernel
+def turns_over(contact, before, after, t):
+    """Whether the lowest point of a rim goes round by more than 60 degrees over the interval."""
+    if contact.kind != RIM:
+        return False
+    place_contact(contact, before, t)
+    assign(t.arm, t.R_J[0])
+    place_contact(contact, after, t)
+    return dot(t.R_J[0], t.arm) < 0.5 * contact.radius * contact.radius
+
+
+@kernel
+def pin_rim(contact, poses, t):
+    """Let a rim touch with the point that is the lowest one at some poses, wherever that goes."""
+    place_contact(contact, poses, t)
+    rotate_back(poses[contact.body].R, t.y, contact.p)
+    contact.kind, contact.radius = PLANE, 0.0
 
 
 @kernel
@@ -244,10 +295,18 @@ def is_apart(model, system, work, p, allowed):
 
 
 @kernel
-def holds(ids, pair, feature_id):
-    """Whether one of a pair's slots has a feature."""
+def stand_in(contact, ids, slot):
+    """Let a contact stand in, for this step only, for one that is elsewhere by now."""
+    ids[slot] = THIS_STEP
+    if contact.rolls != FIXED:
+        contact.rolls = STANDS_IN
+
+
+@kernel
+def holds(ids, pair, feature_id, but):
+    """Whether one of a pair's slots, `but` one, has a feature."""
     for slot in range(pair.slot_begin, pair.slot_end):
-        if ids[slot] == feature_id:
+        if slot != but and ids[slot] == feature_id:
             return True
     return False
 
@@ -297,10 +356,10 @@ def describe(model, pair, feature, contact, slot):
         assign(feature.a0, contact.o)
         assign(feature.a1, contact.o_end)
     contact.kind = feature.kind
-    contact.rolls = 0
+    contact.rolls = FIXED
     for shape in (pair.shape_a, pair.shape_b):
         if model.collision.shapes[shape].kind <= CYLINDER:
-            contact.rolls = 1
+            contact.rolls = ROLLS
     contact.radius, contact.radius_o = 0.0, 0.0
     if feature.kind == PLANE or feature.kind == RIM:
         contact.radius = feature.radius
