@@ -316,7 +316,8 @@ def admit_features(model, state, memory, work, options, dt, kappa, substeps):
     status, nb = CONVERGED, model.bodies.shape[0]
     pairs, found = collision.pairs, work.collision.found
     # An undivided step that is too long is refused, be it that it may not be divided.
-    may_divide = substeps == 1 or 2 * substeps <= options.max_substeps
+    divides = 2 * substeps <= options.max_substeps
+    may_divide = substeps == 1 or divides
     for p in range(pairs.shape[0]):
         pair, met = pairs[p], 0
         moved = pair_moved(work, pair, dt)
@@ -329,7 +330,7 @@ def admit_features(model, state, memory, work, options, dt, kappa, substeps):
                 return GOES_THROUGH
         if found[p].margin <= 0.0:
             continue
-        if may_divide and has_turned_rim(model, system, work, p):
+        if divides and has_turned_rim(model, system, work, p):
             return GOES_THROUGH
         if met + find_entered(model, system, work, p, moved, dt) == 0:
             continue
