@@ -237,7 +237,11 @@ def find_entered(model, system, work, p, moved, dt):
             contact.apart = 1 if apart else 0
             if turns_over(contact, system.pose1, work.pose2, t):
                 pin_rim(contact, work.pose2, t)
-            left = 0.0 if apart else depth_left(place_contact(contact, system.pose1, t), dt)
+            before = place_contact(contact, system.pose1, t)
+            if apart and before < -2.0 * moved - allowed:
+                # Of shapes that were apart, nothing comes as far through the right plane.
+                continue
+            left = 0.0 if apart else depth_left(before, dt)
             if place_contact(contact, work.pose2, t) < left - allowed:
                 # One that is there already, but elsewhere, as on a rim: for this step only.
                 ids[slot] = features[n].id

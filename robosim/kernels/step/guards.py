@@ -15,6 +15,8 @@ from robosim.kernels.status import CONVERGED, GIVES_ENERGY, GOES_THROUGH, TURNS_
 HALF_RADIAN = 0.8775825618903728  # its cosine
 FINE = 8  # parts of a step from which on impacts may do whatever work their equations ask for
 CURVED = 0.01  # part of the kinetic energy that impulses may give where things are curved
+GROSS = 0.9  # the same in fine parts, and the speed [m/s] from which on they may not give as much
+THROWN = 1.0
 
 
 @kernel
@@ -34,7 +36,7 @@ def turns_far(work, info):
 
 
 @kernel
-def constraints_give(model, state, system, loads, work, options, dt):
+def constraints_give(model, state, system, loads, work, options, dt, fine):
     """Whether contacts, limits and joints do more work than recovery and curvature explain.
 
     An impulse works along the mean of the motions before and after it. Where bodies turn far within
@@ -59,6 +61,8 @@ def constraints_give(model, state, system, loads, work, options, dt):
         work_done -= 0.5 * work_of_drags(work.drags, model.bodies, work.bodies, state.bodies, dt)
     fall = RECOVERY_SPEED * RECOVERY_SPEED + dt * dt * dot(options.gravity, options.gravity)
     explained = over_limbs(CURVED * energy + mass * fall)
+    if fine:
+        explained = over_limbs(GROSS * energy + 0.5 * mass * THROWN * THROWN)
     if not somewhere(over_limbs(work_done) > explained):
         return False
     laws = 0.0
@@ -95,15 +99,18 @@ def passes_through(system, work):
 
 @kernel
 def check(model, state, system, loads, work, options, dt, info):
-    """Whether a solution is a motion; a status. Fine parts of a step may do what they ask for."""
+    """Whether a solution is a motion; a status.
+
+    In fine parts of a step, impulses may give energy unless that is nearly all that there is.
+    """
     if turns_far(work, info):
         return TURNS_FAR
     if (info.substeps == 1 or 2 * info.substeps <= options.max_substeps) and passes_through(
         system, work
     ):
         return GOES_THROUGH
-    may_divide = 2 * info.substeps <= min(FINE, options.max_substeps)
+    fine = 2 * info.substeps > min(FINE, options.max_substeps)
     touches = work.active[0] > 0
-    if touches and may_divide and constraints_give(model, state, system, loads, work, options, dt):
+    if touches and constraints_give(model, state, system, loads, work, options, dt, fine):
         return GIVES_ENERGY
     return CONVERGED
