@@ -64,7 +64,7 @@ class BearingWork(NamedTuple):
     pressed: Array  # (m,) impulses along the normals of pads
     bounds: Array  # (nc,) bounds that follow from `pressed`, by contact
     missed: Array  # (nc, 2) errors of the bounds in the equations, now and before
-    own: Array  # (1,) part of the impulses at the first knot that belongs to the interval
+    fraction: Array  # (1,) part of the impulses at the first knot that belongs to the interval
     bold: Array  # (1,) factor of the next change of the bounds
 
 

@@ -157,8 +157,8 @@ def discrete_lagrangian(on):  # type: ignore[no-untyped-def]
     for a in range(work.x.shape[0]):
         for i in range(segments.shape[0]):
             link, own = segments[i], work.nodes[a, i]
-            momentum_of(link, own, own.V, own.own)
-            energy = 0.5 * dot6(own.V, own.own)
+            momentum_of(link, own, own.V, own.alone)
+            energy = 0.5 * dot6(own.V, own.alone)
             for k in range(3):
                 energy += link.mass * g[k] * own.p[k]
             total += on.model.rule.w[a] * on.options.dt * energy

@@ -245,12 +245,12 @@ def find_svi_direction(on, w):
         swing = work.nodes[1, i].rate
         bracket(V, S, swing)
         bracket_back(S, w.P[i], C[0:6])
-        bracket_back(swing, w.F[i], work.nodes[1, i].own)
+        bracket_back(swing, w.F[i], work.nodes[1, i].alone)
         bracket_back(S, w.F[i], C[6:12])
         for k in range(6):
             A[k], A[6 + k] = 0.5 * dt * swing[k], S[k]
             B[k], B[6 + k] = 0.5 * S[k], S[k] / dt + 0.5 * swing[k]
-            C[k] = -C[k] - 0.5 * dt * work.nodes[1, i].own[k]
+            C[k] = -C[k] - 0.5 * dt * work.nodes[1, i].alone[k]
             C[6 + k] *= -0.5 * dt
             e.H[i, 0, k] = e.H[i, 0, 6 + k] = 0.0
         e.L[i, 0, 0] = 0.0

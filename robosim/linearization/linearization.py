@@ -435,7 +435,7 @@ class MaximalLinearizer(Linearizer[Simulation]):
     def _contacts(self, starts: Handle, i: int) -> tuple[Model, NDArray[np.void]]:
         """What the modes of contacts follow from."""
         values = starts.values
-        return self._twin.parts.model, values.told[i, : values.count[i]].copy()
+        return self._twin.parts.model, values.contacts[i, : values.count[i]].copy()
 
     def _read(self, starts: Handle, others: Sequence[Handle], i: int = 0) -> Step:
         """What a step along all directions has come to."""

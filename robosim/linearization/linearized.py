@@ -64,13 +64,13 @@ class ByModel(NamedTuple):
 
 
 def contact_modes(
-    robot: Mechanism, model: Model, told: NDArray[np.void]
+    robot: Mechanism, model: Model, contacts: NDArray[np.void]
 ) -> tuple[ContactMode, ...]:
     """Modes of all contacts, limits and dry friction in the equations of a step."""
     scene = robot.touching_shapes() if len(model.collision.pairs) else []
     found = []
-    modes, margins = modes_of(told)
-    rows = zip(told.tolist(), modes.tolist(), margins.tolist(), strict=True)
+    modes, margins = modes_of(contacts)
+    rows = zip(contacts.tolist(), modes.tolist(), margins.tolist(), strict=True)
     for (slot, kind, _, body, other, joint, *_, step_back), mode, margin in rows:
         if mode == RESISTS:
             continue
@@ -83,29 +83,29 @@ def contact_modes(
     return tuple(found)
 
 
-def closed_contacts(model: Model, told: NDArray[np.void]) -> tuple[NDArray[np.bool_], Array]:
+def closed_contacts(model: Model, contacts: NDArray[np.void]) -> tuple[NDArray[np.bool_], Array]:
     """Which contacts are not open, and (n, 6) numbers that tell these and their modes apart."""
-    modes, _ = modes_of(told)
+    modes, _ = modes_of(contacts)
     names = "kind", "resists", "body", "other", "joint"
     # Of shapes also the pair, as all obstacles are one body.
-    pairs = np.zeros(len(told), dtype=np.int64)
+    pairs = np.zeros(len(contacts), dtype=np.int64)
     if len(model.collision.pairs):
         ends = model.collision.pairs["slot_end"]
-        pairs = 1 + np.searchsorted(ends, told["slot"], side="right")
-        pairs[told["slot"] < model.n_ground] = 0
-    numbers = np.stack((*(told[name] for name in names), pairs, modes), axis=1)
+        pairs = 1 + np.searchsorted(ends, contacts["slot"], side="right")
+        pairs[contacts["slot"] < model.n_ground] = 0
+    numbers = np.stack((*(contacts[name] for name in names), pairs, modes), axis=1)
     return (modes != OPEN) & (modes != RESISTS), numbers
 
 
-def modes_of(told: NDArray[np.void]) -> tuple[NDArray[np.int64], Array]:
+def modes_of(contacts: NDArray[np.void]) -> tuple[NDArray[np.int64], Array]:
     """Numbers in MODES of contacts, and their margins."""
-    mass, gamma, s, psi = (told[name] for name in ("mass", "gamma", "s", "psi"))
-    kind, pushes = told["kind"], gamma / mass
+    mass, gamma, s, psi = (contacts[name] for name in ("mass", "gamma", "s", "psi"))
+    kind, pushes = contacts["kind"], gamma / mass
     dry = kind == DRY
-    left = (np.where(dry, 1.0, told["mu"]) * gamma - told["friction"]) / mass
+    left = (np.where(dry, 1.0, contacts["mu"]) * gamma - contacts["friction"]) / mass
     rubs, closes = dry | (pushes > s), np.isin(kind, LIMITS)
     grip, bears = np.where(left > psi, STICK, SLIDE), np.where(pushes > s, CLOSED, OPEN)
     modes = np.where(closes, bears, np.where(rubs, grip, OPEN))
     away, slips = np.abs(pushes - s), np.abs(left - psi)
     margins = np.where(dry, slips, np.where(rubs & ~closes, np.minimum(away, slips), away))
-    return np.where((told["resists"] != 0) & ~dry & ~closes, RESISTS, modes), margins
+    return np.where((contacts["resists"] != 0) & ~dry & ~closes, RESISTS, modes), margins

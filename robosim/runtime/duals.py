@@ -59,7 +59,7 @@ class DualParts(NamedTuple):
     row: Array  # (4,) scratch
     mid: Array  # (nj, 6) rates of the joints at the start of the plain step
     chords: Array  # (nv,) rates of the chords at that start, or close to them
-    told: NDArray[np.void]  # (1,) INFO of the plain step
+    plain_info: NDArray[np.void]  # (1,) INFO of the plain step
     carried: NDArray[np.void]  # (n,) FIELD of the data copied from the plain step
     touching: NDArray[np.void]  # (n,) FIELD of the first contact of the plain step
     featured: NDArray[np.void]  # (n,) FIELD of the first feature of the plain step
@@ -87,11 +87,11 @@ class Starts(NamedTuple):
     status: NDArray[np.int64]  # (n,)
     ends: Array  # (n, nq + nv)
     changes: Array  # (n, directions, 2 nv) in the tangent
-    told: NDArray[np.void]  # (n, contacts) TOLD
-    count: NDArray[np.int64]  # type: ignore[assignment]  # (n,) number of contacts in `told`
+    contacts: NDArray[np.void]  # (n, contacts) CONTACT_STATE
+    count: NDArray[np.int64]  # type: ignore[assignment]  # (n,) number of `contacts`
 
 
-TOLD = np.dtype(  # of a contact that was in the equations, see CONTACT and CONTACT_GUESS
+CONTACT_STATE = np.dtype(  # of a contact that was in the equations, see CONTACT and CONTACT_GUESS
     [
         *((name, "i8") for name in ("slot", "kind", "resists", "body", "other", "joint")),
         *((name, "f8") for name in ("mass", "mu", "gamma", "s", "psi")),
@@ -231,7 +231,7 @@ class DualStep:
                 np.zeros(n, dtype=np.int64),
                 np.zeros((n, len(on.ends))),
                 np.zeros((n, len(on.along), 2 * on.nv)),
-                np.empty((n, len(on.work.slots)), dtype=TOLD),
+                np.empty((n, len(on.work.slots)), dtype=CONTACT_STATE),
                 np.zeros(n, dtype=np.int64),
             )
         )

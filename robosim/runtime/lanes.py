@@ -52,7 +52,7 @@ class LaneParts(NamedTuple):
     ]  # (lanes, n) FIELD of a state's data, copied in at first and out at last
     forces: NDArray[np.void]  # (lanes, n) FIELD of its forces, copied in at each step
     servos: NDArray[np.void]  # (lanes, n) FIELD of its servos, copied in when they change
-    told: NDArray[np.void]  # (lanes, n) FIELD of its q and v, copied out at each step
+    shown: NDArray[np.void]  # (lanes, n) FIELD of its q and v, copied out at each step
 
 
 def suits_lanes(parts: Sequence[Parts]) -> bool:

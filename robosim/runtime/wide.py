@@ -141,7 +141,7 @@ def _carried(one: Moved) -> tuple[NDArray[Any], ...]:
     return one.loads.external, *one.state, *one.memory.guesses
 
 
-# Arrays of the fields `carried`, `forces`, `servos` and `told` of LaneParts.
+# Arrays of the fields `carried`, `forces`, `servos` and `shown` of LaneParts.
 COPIED: tuple[Callable[[Moved], tuple[NDArray[Any], ...]], ...] = (
     _carried,
     lambda one: (one.loads.tau,),

@@ -9,6 +9,7 @@ import pickle
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -139,6 +140,35 @@ def test_the_best_level_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         found = cache.ready_folder()
         assert found is not None
         assert found[0].parent.name == found[1][1] == level
+
+
+def test_what_is_long_unused_is_deleted_when_sources_are_new(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache.config, "CACHE_DIR", str(tmp_path))
+    folder = cache.cache_folder()
+    assert folder is not None
+    assert folder.parent == tmp_path
+    old = time.time() - cache.UNUSED - 60.0
+    unused = (
+        tmp_path / f"kernels-{16 * '0'}",
+        tmp_path / "lowered" / "old",
+        tmp_path / "kernels-by-hand",
+    )
+    used = tmp_path / f"kernels-{16 * '1'}", tmp_path / "lowered" / "new"
+    for path in (*unused, *used):
+        path.parent.mkdir(exist_ok=True)
+        path.touch() if path.parent.name == "lowered" else path.mkdir()
+    for path in unused:
+        os.utime(path, (old, old))
+    os.utime(folder, (old, old))
+    assert cache.cache_folder() == folder
+    assert all(path.exists() for path in (*unused, *used)), "sources are not new"
+    assert folder.stat().st_mtime > old
+    folder.rmdir()
+    assert cache.cache_folder() == folder
+    assert not any(path.exists() for path in unused[:2])
+    assert all(path.exists() for path in (*used, unused[2]))
 
 
 def test_nobody_takes_an_entry_into_other_code() -> None:

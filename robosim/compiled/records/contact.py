@@ -63,12 +63,9 @@ CONTACT_GUESS = np.dtype(
         ("c", "f8"),  # slack of the linearized friction cone [N s]
         ("beta", "f8", (MAX_FACETS,)),  # friction impulses along the facets, or along x, y [N s]
         ("eta", "f8", (MAX_FACETS,)),  # their slacks, or the slip in x, y [m/s]
-        (
-            "told",
-            "f8",
-            (3,),
-        ),  # impulse over mass minus motion, of friction and normal
-        ("changed", "f8", (3, TRENDS)),  # change of `told`, change of this change, and so on
+        # Impulse over mass minus motion, of friction and normal, as of an augmented Lagrangian:
+        ("augmented", "f8", (3,)),
+        ("changed", "f8", (3, TRENDS)),  # change of `augmented`, change of this change, and so on
         ("followed", "f8"),  # number of similar intervals in a row, up to the last one
     ]
 )

@@ -46,7 +46,7 @@ NODE = np.dtype(
         ("acc", "f8", (6,)),  # its rate at no acceleration of the coordinates
         ("mu", "f8", (6,)),  # momentum of the link and all beyond it
         ("f", "f8", (6,)),  # impulse on the link and all beyond it
-        ("own", "f8", (6,)),  # impulse on the link alone
+        ("alone", "f8", (6,)),  # impulse on the link alone
     ]
 )
 

@@ -4,6 +4,7 @@ numba's cache only checks the file of the function that is called, and would loa
 after a kernel in another file has changed. So the cache is a folder that is named after a hash of
 all sources of kernels and of `robosim.compiled`, whose constants and records are compiled into the
 kernels. A clone and an installed copy of the same sources share a cache in `NUMBA_CACHE_DIR`.
+Whenever the sources are new, kernels that nothing has used for `UNUSED` seconds are deleted.
 
 A wheel may bring kernels that were compiled ahead, for a level of processors, in `READY`. They are
 used for the same sources, the same numba and such a processor. All other kernels are compiled.
@@ -13,7 +14,9 @@ import hashlib
 import logging
 import os
 import platform
+import shutil
 import tempfile
+import time
 from pathlib import Path
 
 import numba
@@ -21,6 +24,7 @@ from llvmlite.binding import get_host_cpu_features, get_process_triple
 from numba import config
 
 PACKAGE = Path(__file__).parents[2]
+UNUSED = 30 * 86400.0
 
 
 def is_writable(folder: Path) -> bool:
@@ -52,9 +56,36 @@ def cache_folder() -> Path | None:
     users = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "robosim"
     asked = [Path(config.CACHE_DIR)] if config.CACHE_DIR else []
     for base in (*asked, PACKAGE / "kernels" / "__pycache__", users):
+        is_new = not (base / name).exists()
         if is_writable(base / name):
+            mark_used(base / name)
+            if is_new:
+                delete_unused(base)
             return base / name
     return None
+
+
+def mark_used(path: Path) -> None:
+    """Note at a file or folder that it is used now."""
+    try:
+        os.utime(path)
+    except OSError as error:
+        logging.getLogger(__name__).info("%s: its time stays as it is (%s)", path, error)
+
+
+def delete_unused(base: Path) -> None:
+    """Delete kernels of other sources, and lowered ones, that nothing has used for long."""
+    digest = "[0-9a-f]" * 16
+    for path in (*base.glob(f"kernels-{digest}"), *(base / "lowered").glob("*")):
+        try:
+            if path.stat().st_mtime > time.time() - UNUSED:
+                continue
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+        except OSError as error:  # another process may have deleted it
+            logging.getLogger(__name__).info("%s: not deleted (%s)", path, error)
 
 
 FOLDER = cache_folder()

@@ -147,6 +147,7 @@ def library_in(place, name, codegen, kind):
     """The library in a file, with all libraries that it needs."""
     if name not in LOADED:
         description, needs, code = pickle.loads(zlib.decompress((place / name).read_bytes()))
+        cache.mark_used(place / name)
         others = [library_in(place, one, codegen, kind) for one in needs]
         library = kind(codegen, name)
         library._final_module = parse_bitcode(code)

@@ -55,7 +55,7 @@ def contact_center(contact, c, w, facets, kappa, speed):
 
 
 @kernel
-def contact_tells(contact, c, i):
+def augmented_impulse(contact, c, i):
     """Impulse over mass less motion [m/s], of friction (i = 0, 1) and of the normal (2).
 
     It changes smoothly where a contact opens, closes, sticks or slides.
@@ -70,7 +70,7 @@ def contact_begins(contact, c):
     """Note where a contact starts from, without a past."""
     c.followed = 0.0
     for i in range(3):
-        c.told[i] = contact_tells(contact, c, i)
+        c.augmented[i] = augmented_impulse(contact, c, i)
         fill(0.0, c.changed[i])
 
 
@@ -82,9 +82,9 @@ def contact_keeps(contact, c, regular, misses):
     """
     c.followed *= regular
     for i in range(3):
-        before, changed = c.told[i], c.changed[i]
-        c.told[i] = contact_tells(contact, c, i)
-        change = c.told[i] - before
+        before, changed = c.augmented[i], c.changed[i]
+        c.augmented[i] = augmented_impulse(contact, c, i)
+        change = c.augmented[i] - before
         misses[0] += change * change
         for n in range(TRENDS):
             before, changed[n] = changed[n], pick(c.followed > n, change, 0.0)
@@ -101,7 +101,7 @@ def contact_guess(contact, c, w, facets, trend, regular, aim):
         ahead = 0.0
         for n in range(TRENDS):
             ahead += trend[n] * c.changed[i, n]
-        impulse = contact.mass * (c.told[i] + regular * ahead)
+        impulse = contact.mass * (c.augmented[i] + regular * ahead)
         if i < 2:
             c.beta[i], c.eta[i] = impulse, 0.0
         elif contact.kind != DRY:

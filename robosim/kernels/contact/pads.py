@@ -66,19 +66,19 @@ def own_share(work, contact):
     That is half of it; of bearings also where this interval is the first one, or of another length.
     """
     if is_bearing(contact):
-        return work.bearings.own[0]
+        return work.bearings.fraction[0]
     return 0.5
 
 
 @aside
-def hold_pad(contact, joint, own, w, law):
+def hold_pad(contact, joint, fraction, w, law):
     """w.F of a pad of a socket against a change of the interval's slip, and into `law`.
 
-    What slides on is held back by the part `own` of the friction, that of the interval.
+    What slides on is held back by the part `fraction` of the friction, that of the interval.
     """
     fill(0.0, w.F)
     for i in range(2):
-        w.F[i] = own * w.f[i] - dot(w.A[i], w.u)  # whose third entry is 0
+        w.F[i] = fraction * w.f[i] - dot(w.A[i], w.u)  # whose third entry is 0
     for row in range(3):
         at = joint.m_T + row
         law[at] += w.L[0, at] * w.F[0] + w.L[1, at] * w.F[1]
@@ -104,6 +104,6 @@ def bounds_of(bearings, contacts, pressed, out):
 @aside
 def start_bearings(bearings, contacts, state, work, dt):
     """Bounds to begin with: those of the last interval."""
-    work.bearings.own[0] = abs(dt) / (abs(dt) + abs(state.last_dt[0]))
+    work.bearings.fraction[0] = abs(dt) / (abs(dt) + abs(state.last_dt[0]))
     assign(state.pressed, work.bearings.pressed)
     bounds_of(bearings, contacts, state.pressed, work.bearings.bounds)

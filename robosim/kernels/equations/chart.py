@@ -95,7 +95,7 @@ def slide_on(charts, joint, change, out):
 @kernel
 def go_along(m, twist, f, v, a, t):
     """Q = Q g with g = exp(f twist), and S and its rates as g turns them."""
-    d, b, c = twist[0], twist[1], twist[2]
+    x_move, y_move, z_move = twist[0], twist[1], twist[2]
     x, y, z = twist[3], twist[4], twist[5]
     w = sqrt(x * x + y * y + z * z)
     g, h = t.c_g, t.c_h
@@ -104,16 +104,16 @@ def go_along(m, twist, f, v, a, t):
         half = 0.5 * w * f
         s = sin(half)
         g[0], g[1], g[2], g[3] = cos(half), s * x, s * y, s * z
-        along = d * x + b * y + c * z
-        d, b, c = d - along * x, b - along * y, c - along * z
-        e, i, j = crossed(x, y, z, d, b, c)
+        along = x_move * x + y_move * y + z_move * z
+        x_move, y_move, z_move = x_move - along * x, y_move - along * y, z_move - along * z
+        x_side, y_side, z_side = crossed(x, y, z, x_move, y_move, z_move)
         sine, cosine = 2.0 * s * cos(half) / w, 2.0 * s * s / w
-        h[0] = f * along * x + sine * d + cosine * e
-        h[1] = f * along * y + sine * b + cosine * i
-        h[2] = f * along * z + sine * c + cosine * j
+        h[0] = f * along * x + sine * x_move + cosine * x_side
+        h[1] = f * along * y + sine * y_move + cosine * y_side
+        h[2] = f * along * z + sine * z_move + cosine * z_side
     else:
         g[0], g[1], g[2], g[3] = 1.0, 0.0, 0.0, 0.0
-        h[0], h[1], h[2] = f * d, f * b, f * c
+        h[0], h[1], h[2] = f * x_move, f * y_move, f * z_move
     pass_factor(m, v, a, t)
 
 
@@ -196,15 +196,16 @@ def turn_before(m, rate, twist, change, other, a, t):
 @kernel
 def turn_columns(m, rate, twist, S, T):
     """T += [S, rate twist], column by column."""
-    d, e, f = rate * twist[0], rate * twist[1], rate * twist[2]
-    x, y, z = rate * twist[3], rate * twist[4], rate * twist[5]
+    x, y, z = rate * twist[0], rate * twist[1], rate * twist[2]
+    turn_x, turn_y, turn_z = rate * twist[3], rate * twist[4], rate * twist[5]
     for n in range(m):
-        a, b, c = S[n, 3], S[n, 4], S[n, 5]
-        g, h, i = crossed(a, b, c, d, e, f)
-        j, k, l = crossed(S[n, 0], S[n, 1], S[n, 2], x, y, z)  # noqa: E741
-        T[n, 0], T[n, 1], T[n, 2] = T[n, 0] + g + j, T[n, 1] + h + k, T[n, 2] + i + l
-        g, h, i = crossed(a, b, c, x, y, z)
-        T[n, 3], T[n, 4], T[n, 5] = T[n, 3] + g, T[n, 4] + h, T[n, 5] + i
+        column = S[n]
+        by_move = crossed(column[3], column[4], column[5], x, y, z)
+        by_turn = crossed(column[0], column[1], column[2], turn_x, turn_y, turn_z)
+        turned_on = crossed(column[3], column[4], column[5], turn_x, turn_y, turn_z)
+        for i in range(3):
+            T[n, i] = T[n, i] + by_move[i] + by_turn[i]
+            T[n, 3 + i] += turned_on[i]
 
 
 @kernel
@@ -234,25 +235,20 @@ def turn_free(m, k, q, v, a, t):
         W[i], V[i] = 0.0, 0.0
     for i in range(3):
         unit = 1.0 if i == 0 else 0.0, 1.0 if i == 1 else 0.0, 1.0 if i == 2 else 0.0
-        d, e, f = crossed(x, y, z, unit[0], unit[1], unit[2])
-        j, l, o = crossed(x, y, z, d, e, f)  # noqa: E741
-        G[i, 0] = unit[0] - b * d + c * j
-        G[i, 1] = unit[1] - b * e + c * l
-        G[i, 2] = unit[2] - b * f + c * o
+        once = crossed(x, y, z, unit[0], unit[1], unit[2])
+        twice = crossed(x, y, z, once[0], once[1], once[2])
+        for n in range(3):
+            G[i, n] = unit[n] - b * once[n] + c * twice[n]
         if v is not None:
             p, r, s = v[k], v[k + 1], v[k + 2]
             rate = x * p + y * r + z * s
             first, second = -rate * db, rate * dc
-            H[i, 0] = first * d + second * j
-            H[i, 1] = first * e + second * l
-            H[i, 2] = first * f + second * o
-            j, l, o = crossed(p, r, s, d, e, f)  # noqa: E741
-            d, e, f = crossed(p, r, s, unit[0], unit[1], unit[2])
-            H[i, 0], H[i, 1], H[i, 2] = H[i, 0] - b * d, H[i, 1] - b * e, H[i, 2] - b * f
-            d, e, f = crossed(x, y, z, d, e, f)
-            H[i, 0] += c * (j + d)
-            H[i, 1] += c * (l + e)
-            H[i, 2] += c * (o + f)
+            moved = crossed(p, r, s, unit[0], unit[1], unit[2])
+            left = crossed(p, r, s, once[0], once[1], once[2])
+            right = crossed(x, y, z, moved[0], moved[1], moved[2])
+            for n in range(3):
+                H[i, n] = first * once[n] + second * twice[n] - b * moved[n]
+                H[i, n] += c * (left[n] + right[n])
             for n in range(3):
                 W[3 + n] += G[i, n] * v[k + i]
                 if a is not None:
@@ -353,19 +349,21 @@ def weights(u):
 def follow_curve(m, factor, numbers, q, v, a, t):
     """Q = Q times the frame of a spline along one coordinate [Sueda, Eq. 2.67, Alg. 3]."""
     k, count = factor.first, factor.count[0]
-    first = segment(q[k], count, factor.periodic)
-    value, slope, curvature = weights(q[k] - first)
-    at = factor.begin + FRAME * (first % count)
+    control = segment(q[k], count, factor.periodic)
+    value, slope, curvature = weights(q[k] - control)
+    at = factor.begin + FRAME * (control % count)
     stay(m, numbers[at : at + 7], v, a, t)
     # Cumulative: of the last one, of the last two, of the last three [Sueda, Eq. 2.65].
-    f, g, h, j = 1.0 - value[0], -slope[0], -curvature[0], -THIRD[0]
+    sum0, sum1, sum2, sum3 = 1.0 - value[0], -slope[0], -curvature[0], -THIRD[0]
     for i in range(1, 4):
-        at = factor.begin + FRAME * ((first + i - 1) % count) + 7
+        at = factor.begin + FRAME * ((control + i - 1) % count) + 7
         twist = numbers[at : at + 6]
-        go_along(m, twist, f, v, a, t)
-        add_along(m, k, k, twist, (g, 0.0), (h, 0.0, 0.0), (j, 0.0, 0.0, 0.0), v, a, t)
+        go_along(m, twist, sum0, v, a, t)
+        first, second, third = (sum1, 0.0), (sum2, 0.0, 0.0), (sum3, 0.0, 0.0, 0.0)
+        add_along(m, k, k, twist, first, second, third, v, a, t)
         if i < 3:
-            f, g, h, j = f - value[i], g - slope[i], h - curvature[i], j - THIRD[i]
+            sum0, sum1 = sum0 - value[i], sum1 - slope[i]
+            sum2, sum3 = sum2 - curvature[i], sum3 - THIRD[i]
 
 
 @kernel
@@ -373,8 +371,8 @@ def follow_surface(m, factor, numbers, q, v, a, t):
     """Q = Q times one motion of a spline over two coordinates [Sueda, Eq. 2.71, Alg. 4]."""
     k = factor.first
     i, j = segment(q[k], factor.count[0], 0), segment(q[k + 1], factor.count[1], 0)
-    b, c, d = weights(q[k] - i)
-    e, f, g = weights(q[k + 1] - j)
+    along_k, slope_k, bend_k = weights(q[k] - i)
+    along_l, slope_l, bend_l = weights(q[k + 1] - j)
     value, by_k, by_l, by_kk, by_kl, by_ll = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     kkk, kkl, kll, lll = 0.0, 0.0, 0.0, 0.0
     for row in range(4):
@@ -382,14 +380,23 @@ def follow_surface(m, factor, numbers, q, v, a, t):
         x, y, z, w = 0.0, 0.0, 0.0, 0.0
         for column in range(4):
             control = numbers[at + column]
-            x, y, z = x + e[column] * control, y + f[column] * control, z + g[column] * control
+            x, y = x + along_l[column] * control, y + slope_l[column] * control
+            z += bend_l[column] * control
             if a is not None:
                 w += THIRD[column] * control
-        value, by_k, by_kk = value + b[row] * x, by_k + c[row] * x, by_kk + d[row] * x
-        by_l, by_kl, by_ll = by_l + b[row] * y, by_kl + c[row] * y, by_ll + b[row] * z
+        value, by_k, by_kk = (
+            value + along_k[row] * x,
+            by_k + slope_k[row] * x,
+            by_kk + bend_k[row] * x,
+        )
+        by_l, by_kl, by_ll = (
+            by_l + along_k[row] * y,
+            by_kl + slope_k[row] * y,
+            by_ll + along_k[row] * z,
+        )
         if a is not None:
-            kkk, kkl = kkk + THIRD[row] * x, kkl + d[row] * y
-            kll, lll = kll + c[row] * z, lll + b[row] * w
+            kkk, kkl = kkk + THIRD[row] * x, kkl + bend_k[row] * y
+            kll, lll = kll + slope_k[row] * z, lll + along_k[row] * w
     go_along(m, factor.twist, value, v, a, t)
     first, second = (by_k, by_l), (by_kk, by_kl, by_ll)
     add_along(m, k, k + 1, factor.twist, first, second, (kkk, kkl, kll, lll), v, a, t)

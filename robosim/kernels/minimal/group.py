@@ -53,19 +53,19 @@ def find_residual(on):
             begin.f[k] = 0.0
         if link.body >= 0:
             find_chord(begin, end, chord)
-            chord_momentum(link, chord, dt, begin.own)
-            world_wrench(begin.R, begin.p, begin.own, begin.f)
+            chord_momentum(link, chord, dt, begin.alone)
+            world_wrench(begin.R, begin.p, begin.alone, begin.f)
         for k in range(6):
             end.f[k] = begin.f[k]
         add_held_wrench(on.model, on.loads, link, begin, -0.5 * dt, begin.f)
         add_held_wrench(on.model, on.loads, link, end, 0.5 * dt, end.f)
         if drags(link):
             drag_wrench(link, chord.x, 0.5, chord.E[0])
-            world_wrench(begin.R, begin.p, chord.E[0], begin.own)
-            world_wrench(end.R, end.p, chord.E[0], end.own)
+            world_wrench(begin.R, begin.p, chord.E[0], begin.alone)
+            world_wrench(end.R, end.p, chord.E[0], end.alone)
             for k in range(6):
-                begin.f[k] -= begin.own[k]
-                end.f[k] += end.own[k]
+                begin.f[k] -= begin.alone[k]
+                end.f[k] += end.alone[k]
     for up in range(1, n + 1):
         i = n - up
         link, begin, end = segments[i], work.nodes[0, i], work.nodes[1, i]

@@ -30,9 +30,9 @@ def move_at_knot(on):
         link, own = on.model.segments[i], nodes[0, i]
         rate = on.state.v[link.v] if link.v >= 0 else 0.0
         move_segment(nodes[0, link.parent], own, rate)
-        momentum_of(link, own, own.V, own.own)
+        momentum_of(link, own, own.V, own.alone)
         for k in range(6):
-            own.mu[k] = own.own[k]
+            own.mu[k] = own.alone[k]
     pass_momenta(on, 0)
 
 
@@ -129,7 +129,7 @@ def find_accelerations(on):
             own.acc[k] = above.acc[k] + rate * own.rate[k]
         # d/dt (M V) = M V' - ad(V)^T M V.
         momentum_of(link, own, own.acc, own.f)
-        bracket_back(own.V, own.own, own.mu)
+        bracket_back(own.V, own.alone, own.mu)
         for k in range(6):
             own.f[k] -= own.mu[k]
         add_held_wrench(on.model, on.loads, link, own, -1.0, own.f)

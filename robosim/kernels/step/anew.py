@@ -8,6 +8,7 @@ from robosim.kernels.step.knot import put_bodies
 from robosim.kernels.step.run import apply_controls, servo_torques
 from robosim.kernels.step.saved import copy_guesses
 from robosim.kernels.step.step import step
+from robosim.kernels.step.wants import MEANS, VELOCITIES
 
 
 @stage
@@ -17,6 +18,7 @@ def run_anew(scheme, model, state, memory, loads, work, options, solver, run, be
     Guesses are kept, as they make the next step cheaper and no other one.
     """
     arc = options.dt if options.order == 2 else 0.0
+    wants = VELOCITIES | MEANS
     for k in range(begin, end):
         copy_guesses(memory.guesses, work.learned)
         fill(0, memory.system.valid)
@@ -24,7 +26,7 @@ def run_anew(scheme, model, state, memory, loads, work, options, solver, run, be
         copy_guesses(work.learned, memory.guesses)
         apply_controls(state, loads, options, run, k)
         status = step(
-            scheme, model, state, memory, loads, work, options, solver, True, True, run.infos[k]
+            scheme, model, state, memory, loads, work, options, solver, wants, run.infos[k]
         )
         if status != CONVERGED:
             find_knot_velocities(scheme, model, state, memory.system, loads, work, options)

@@ -13,9 +13,10 @@ from robosim.kernels.equations.arcs import add_changes
 from robosim.kernels.equations.chart_rows import change_chart
 from robosim.kernels.equations.joint import is_chart, is_driven
 from robosim.kernels.status import CONVERGED
-from robosim.kernels.step.means import BEGINS, NOT_KEPT, add_impulses, begin_means, show_ahead
+from robosim.kernels.step.means import add_impulses, begin_means, show_ahead
 from robosim.kernels.step.start import start_interval
 from robosim.kernels.step.velocities import find_velocities
+from robosim.kernels.step.wants import BEGINS, MEANS
 
 
 @kernel
@@ -36,11 +37,11 @@ def show_velocities(scheme, model, state, system, work):
 
 
 @kernel
-def commit(scheme, model, state, system, work, dt, shows, means, info):
+def commit(scheme, model, state, system, work, dt, shows, wants, info):
     """Move the state to the second knot, its velocities if they are there; note the gap."""
     state.kept[0] = 0.0
-    if means != NOT_KEPT:
-        if means == BEGINS:
+    if wants & MEANS:
+        if wants & BEGINS:
             begin_means(state)
         add_impulses(scheme, model, state, system, work)
         state.kept[0] = 1.0

@@ -11,9 +11,9 @@ from robosim.kernels.compiler.lanes import lane, together
 from robosim.kernels.equations.algebra import fill
 from robosim.kernels.solve.tree import scheme as tree
 from robosim.kernels.status import CONVERGED
-from robosim.kernels.step.means import BEGINS, NOT_KEPT
 from robosim.kernels.step.run import apply_controls, asks, servo_torques
 from robosim.kernels.step.step import advance
+from robosim.kernels.step.wants import BEGINS, HITS, MEANS, VELOCITIES
 
 
 @kernel
@@ -43,13 +43,14 @@ def unpack(fields):
 
 
 @bridge
-def take_step(model, state, memory, loads, work, options, solver, asked, means, info):
+def take_step(model, state, memory, loads, work, options, solver, wants, info):
     """One undivided step of all lanes."""
     info.iterations, info.substeps, info.order = 0, 1, 2
     # Where something is hit that bounces, the states go on alone.
-    looks, dt = model.restitution.shape[0] > 0, options.dt
+    if model.restitution.shape[0] > 0:
+        wants |= HITS
     info.status = advance(
-        tree, model, state, memory, loads, work, options, solver, dt, 1.0, asked, means, looks, info
+        tree, model, state, memory, loads, work, options, solver, options.dt, 1.0, wants, info
     )
 
 
@@ -79,7 +80,7 @@ def run_group(group, solver, parts, parts_kind, runs, run_kind, done, end):
     `parts` and `runs` are addresses as for single states, one for each lane or one for all of them,
     `solver` is as for `step`.
     """
-    model, state, memory, loads, work, options, info, carried, forces, servos, told = group
+    model, state, memory, loads, work, options, info, carried, forces, servos, shown = group
     changed, count = False, runs.shape[0]
     for k in range(carried.shape[0]):
         if pack(carried[k], k):
@@ -98,14 +99,15 @@ def run_group(group, solver, parts, parts_kind, runs, run_kind, done, end):
             pack(forces[k], k)
             if implicit or reached == begin:
                 pack(servos[k], k)
-        asked = reached + 2 >= end or asks(load(runs[0], run_kind), reached + 1)
-        means = BEGINS if reached + 1 == end else NOT_KEPT
-        arguments = (model, state, memory, loads, work, options, solver, asked, means, info[0])
+        wants = MEANS | BEGINS if reached + 1 == end else 0
+        if reached + 2 >= end or asks(load(runs[0], run_kind), reached + 1):
+            wants |= VELOCITIES
+        arguments = (model, state, memory, loads, work, options, solver, wants, info[0])
         if not together(take_step, arguments) or info[0].status != CONVERGED:
             fill(0, memory.system.valid)
             break
         for k in range(carried.shape[0]):
-            unpack(told[k])
+            unpack(shown[k])
         for i in range(count):
             own, run = load(parts[i], parts_kind), load(runs[i], run_kind)
             tell(i, info[0], run.infos[reached])

@@ -14,6 +14,7 @@ from robosim.kernels.step.knot import put_bodies
 from robosim.kernels.step.run import control
 from robosim.kernels.step.saved import copy_guesses
 from robosim.kernels.step.step import step
+from robosim.kernels.step.wants import VELOCITIES
 
 UNSOLVED = -1  # status of a start whose step is left to the caller
 
@@ -33,18 +34,20 @@ def linearized_starts(scheme, plain, on, starts, plain_solver, solver, arc):
             copy_record(starts.gains[i, n], on.gains[n])
         if starts.solved[i] == 0:
             start_plainly(model, state, memory, loads, work, on, starts.external[i], arc)
-            told = on.told[0]
+            info = on.plain_info[0]
             status = step(
-                scheme, model, state, memory, loads, work, options, plain_solver, True, False, told
+                scheme, model, state, memory, loads, work, options, plain_solver, VELOCITIES, info
             )
             if status != CONVERGED:
                 starts.status[i] = UNSOLVED
                 continue
-            starts.divided[i] = on.told[0].substeps
+            starts.divided[i] = on.plain_info[0].substeps
         else:
             for n in range(on.nv):
                 on.chords[n] = on.begins[on.nq + n]
-        starts.count[i] = tell_contacts(model, memory.guesses, memory.system, work, starts.told[i])
+        starts.count[i] = store_contacts(
+            model, memory.guesses, memory.system, work, starts.contacts[i]
+        )
         guess(on, state, memory.guesses, options.dt)
         if on.by_state:
             for n in range(on.turns.shape[0]):
@@ -119,13 +122,13 @@ def copy_words(fields, ahead, lanes_ahead):
 
 
 @kernel
-def tell_contacts(model, guesses, system, work, told):
-    """What the modes of contacts in the last step follow from, into `told`; returns how many."""
+def store_contacts(model, guesses, system, work, contacts):
+    """What the modes of the last step's contacts follow from, into `contacts`; returns how many."""
     count = 0
     for k in range(guesses.active.shape[0]):
         if guesses.active[k] == 0:
             continue
-        contact, c, out = work.slots[k], guesses.contacts[k], told[count]
+        contact, c, out = work.slots[k], guesses.contacts[k], contacts[count]
         out.slot, out.kind, out.resists = k, contact.kind, contact.resists
         out.body, out.other, out.joint = contact.body, contact.other, contact.joint
         out.mass, out.mu, out.gamma, out.s, out.psi = contact.mass, contact.mu, c.gamma, c.s, c.psi
@@ -295,4 +298,4 @@ def linearized_step(scheme, on, solver, arc, first):
     if on.follows:
         keep_momenta(state, work.saved)
     control(on.pd, state, on.loads)
-    step(scheme, on.model, state, memory, on.loads, work, on.options, solver, True, False, info)
+    step(scheme, on.model, state, memory, on.loads, work, on.options, solver, VELOCITIES, info)

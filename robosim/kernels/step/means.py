@@ -7,11 +7,6 @@ from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.equations.algebra import assign, fill, rotate
 from robosim.kernels.equations.joint import is_driven
 
-# Of an interval: whether such a step begins or goes on with it, or it is in another step.
-NOT_KEPT = 0
-BEGINS = 1
-GOES_ON = 2
-
 
 @kernel
 def begin_means(state):

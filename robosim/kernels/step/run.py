@@ -10,6 +10,7 @@ from robosim.kernels.status import CONVERGED
 from robosim.kernels.step.finish import find_knot_velocities
 from robosim.kernels.step.means import begin_means
 from robosim.kernels.step.step import step
+from robosim.kernels.step.wants import MEANS, VELOCITIES
 
 
 @kernel
@@ -99,9 +100,11 @@ def run_steps(scheme, model, state, memory, loads, work, options, solver, run, b
     for k in range(begin, end):
         apply_controls(state, loads, options, run, k)
         # Means over the last step are read from the velocities at both of its ends.
-        ends, asked = k + 1 == end, k + 2 >= end or asks(run, k + 1)
+        wants = MEANS if k + 1 == end else 0
+        if k + 2 >= end or asks(run, k + 1):
+            wants |= VELOCITIES
         status = step(
-            scheme, model, state, memory, loads, work, options, solver, asked, ends, run.infos[k]
+            scheme, model, state, memory, loads, work, options, solver, wants, run.infos[k]
         )
         if status != CONVERGED:
             find_knot_velocities(scheme, model, state, memory.system, loads, work, options)

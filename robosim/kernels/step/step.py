@@ -25,7 +25,7 @@ from robosim.kernels.step.finish import commit
 from robosim.kernels.step.guards import check
 from robosim.kernels.step.impact import bounce, strikes
 from robosim.kernels.step.learn import learn
-from robosim.kernels.step.means import BEGINS, GOES_ON, NOT_KEPT, begin_means
+from robosim.kernels.step.means import begin_means
 from robosim.kernels.step.saved import copy_guesses, copy_state, save
 from robosim.kernels.step.start import start_interval
 from robosim.kernels.step.velocities import (
@@ -33,6 +33,7 @@ from robosim.kernels.step.velocities import (
     find_velocities,
     size_of_push,
 )
+from robosim.kernels.step.wants import BEGINS, HITS, MEANS, VELOCITIES
 
 # Of the composition of order four: (PARTS - 1) PART^3 + (1 - (PARTS - 1) PART)^3 = 0.
 PARTS = 7
@@ -42,12 +43,11 @@ PART = 1.0 / (PARTS - 1.0 - (PARTS - 1.0) ** (1.0 / 3.0))
 
 
 @stage
-def step(scheme, model, state, memory, loads, work, options, solver, asked, keeps, info):
+def step(scheme, model, state, memory, loads, work, options, solver, wants, info):
     """Advance the state by options.dt, in parts if need be; returns info.status.
 
-    `solver` is where `find_motion` is found, and the address of what it works on. The velocities at
-    the knot that it ends at are there if they are `asked` for, or if the next step needs them. What
-    means over the step are read from is there if it `keeps` that.
+    `solver` is where `find_motion` is found, and the address of what it works on. `wants` is a sum
+    of VELOCITIES and MEANS (`robosim.kernels.step.wants`).
 
     On failure the state is left at the knot that it came from.
     """
@@ -62,24 +62,13 @@ def step(scheme, model, state, memory, loads, work, options, solver, asked, keep
             fraction = part_of_step(info, part)
             end += fraction
             dt = fraction * options.dt
-            show = asked and part == last_part(info)
-            means = NOT_KEPT
-            if keeps:
-                means = BEGINS if part == 0 else GOES_ON
+            wanted = wants & MEANS
+            if part == 0:
+                wanted |= BEGINS
+            if part == last_part(info):
+                wanted |= wants & VELOCITIES
             info.status = advance_by_impacts(
-                scheme,
-                model,
-                state,
-                memory,
-                loads,
-                work,
-                options,
-                solver,
-                dt,
-                end,
-                show,
-                means,
-                info,
+                scheme, model, state, memory, loads, work, options, solver, dt, end, wanted, info
             )
             if info.order == 4 and info.status == CONVERGED and work.active[0] > 0:
                 info.status = NOT_SMOOTH
@@ -139,7 +128,7 @@ def part_of_step(info, part):
 
 @bridge
 def advance_by_impacts(
-    scheme, model, state, memory, loads, work, options, solver, dt, end, asked, means, info
+    scheme, model, state, memory, loads, work, options, solver, dt, end, wants, info
 ):
     """`advance`, divided where contacts with restitution are hit; returns a status.
 
@@ -150,32 +139,22 @@ def advance_by_impacts(
     while True:
         length = ahead if ahead > 0.0 else left
         until = end - (left - length) / options.dt
-        looks = bounces and ahead == 0.0 and impacts < IMPACTS and info.order == 2
-        show = asked and ahead == 0.0
+        wanted = wants & (MEANS | BEGINS)
+        if ahead == 0.0:
+            wanted = wants
+            if bounces and impacts < IMPACTS and info.order == 2:
+                wanted |= HITS
         status = advance(
-            scheme,
-            model,
-            state,
-            memory,
-            loads,
-            work,
-            options,
-            solver,
-            length,
-            until,
-            show,
-            means,
-            looks,
-            info,
+            scheme, model, state, memory, loads, work, options, solver, length, until, wanted, info
         )
         if status == STRIKES:
             if impacts == 0 and info.substeps == 1:
                 save(state, memory.guesses, work)
             impacts += 1
-            if means == BEGINS:
+            if wants & MEANS and wants & BEGINS:
                 # Before velocities change where the step begins.
                 begin_means(state)
-                means = GOES_ON
+                wants -= BEGINS
             ahead = work.scratch[0].ahead
             if ahead >= LEAST * left:
                 continue
@@ -196,15 +175,13 @@ def advance_by_impacts(
 
 
 @stage
-def advance(
-    scheme, model, state, memory, loads, work, options, solver, dt, end, asked, means, looks, info
-):
+def advance(scheme, model, state, memory, loads, work, options, solver, dt, end, wants, info):
     """Advance the state by one interval dt without substeps; returns a status.
 
-    An interval in which a contact with restitution is hit is not taken, if it `looks` for that.
-    `end` is where the interval ends within the step, as a fraction of it. The motion is the same
-    whether velocities are asked for or not: it makes use of them where contacts or torques act, and
-    there they are always found.
+    An interval in which a contact with restitution is hit is not taken, if it `wants` HITS. `end`
+    is where the interval ends within the step, as a fraction of it. The motion is the same whether
+    it wants VELOCITIES or not: it makes use of them where contacts or torques act, and there they
+    are always found.
     """
     system, last_dt, push = memory.system, state.last_dt[0], 0.0
     derives = are_duals(last_dt)
@@ -212,20 +189,20 @@ def advance(
     status = call_solver(solver[0], solver[1], dt, info)  # solve/attempts: find_motion
     if status == CONVERGED and not derives:
         status = check(model, state, system, loads, work, options, dt, info)
-    hit = looks and status == CONVERGED
-    if hit and strikes(model, state, memory, work, options, dt) != 0:
+    looks = wants & HITS and status == CONVERGED
+    if looks and strikes(model, state, memory, work, options, dt) != 0:
         status = STRIKES
-    shows = asked
+    shows = wants & VELOCITIES != 0
     if status == CONVERGED:
         carry_momenta(scheme, model, system, loads, work, options, dt)
         push = size_of_push(loads, work)
-        shows = asked or scheme.needs_velocities() or somewhere(push > 0.0)
+        shows = shows or scheme.needs_velocities() or somewhere(push > 0.0)
         if shows:
             status = find_velocities(scheme, model, system, loads, work, options, dt)
     if status != CONVERGED:
         return status
-    commit(scheme, model, state, system, work, dt, shows, means, info)
+    commit(scheme, model, state, system, work, dt, shows, wants, info)
     # The last interval of a step with derivatives is followed by none.
-    if not (derives and asked):
+    if not (derives and wants & VELOCITIES):
         learn(scheme, model, state, memory, work, dt, last_dt, shows, push, info)
     return status
