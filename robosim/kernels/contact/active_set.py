@@ -332,7 +332,10 @@ def admit_features(model, state, memory, work, options, dt, kappa, substeps):
             continue
         if divides and has_turned_rim(model, system, work, p):
             return GOES_THROUGH
-        if met + find_entered(model, system, work, p, moved, dt) == 0:
+        entered = find_entered(model, system, work, p, moved, divides, dt)
+        if entered < 0:
+            return GOES_THROUGH
+        if met + entered == 0:
             continue
         if pair.body_a < nb and pair.body_b < nb:
             found[p].near = 1

@@ -214,9 +214,10 @@ def goes_through(contact, before, after, t):
 
 
 @kernel
-def find_entered(model, system, work, p, moved, dt):
+def find_entered(model, system, work, p, moved, may_divide, dt):
     """Put features of pair p that the interval ends beyond into free slots; their number.
 
+    It is -1 where only a shorter interval tells, if it `may_divide`, what the shapes meet with.
     Features of the first knot are all that is touched unless the bodies turn by much: then
     another corner comes down, or the lowest point of a rim is another one. Or they pass an edge of
     a terrain: the plane beyond it, which goes on through what is before it, has been behind them
@@ -240,6 +241,8 @@ def find_entered(model, system, work, p, moved, dt):
             before = place_contact(contact, system.pose1, t)
             if apart and before < -2.0 * moved - allowed:
                 # Of shapes that were apart, nothing comes as far through the right plane.
+                if may_divide:
+                    return -1
                 continue
             left = 0.0 if apart else depth_left(before, dt)
             if place_contact(contact, work.pose2, t) < left - allowed:
