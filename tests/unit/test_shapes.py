@@ -287,6 +287,50 @@ def test_a_cylinder_is_as_near_as_the_best_normal_says(other):
     assert compared > 8
 
 
+@pytest.mark.parametrize("other", ["disc", "box", "capsule", "sphere"])
+def test_what_touches_a_cap_beside_its_border_is_as_near_as_it_is(other):
+    """Where rounding decides whether it is over the cap, and which normal is the best."""
+    compared = 0
+    for seed in range(24):
+        rng = np.random.default_rng([5, seed, len(other)])
+        radius, size = rng.uniform(0.03, 0.15, 2)
+        first = Geometry("cylinder", (radius, radius * 10 ** rng.uniform(-1.3, 0.5)))
+        second = {
+            "disc": Geometry("cylinder", (size, size * 10 ** rng.uniform(-1.3, 0.5))),
+            "box": Geometry("box", tuple(rng.uniform(0.02, 0.2, 3))),
+            "capsule": Geometry("capsule", (size, rng.uniform(0.05, 0.3))),
+            "sphere": Geometry("sphere", (size,)),
+        }[other]
+        here, there = random_pose(rng, 0.0), random_pose(rng, 0.0)
+        if rng.random() < 0.5:
+            there = pose((0, 0, 0), here["q"] + 10 ** rng.uniform(-7, -1.5) * rng.normal(size=4))
+        lean = 10 ** rng.uniform(-7, -1) * rng.choice([0, 1, 1, 1])
+        n = here["R"] @ np.array([*(lean * rng.normal(size=2)), 1.0])
+        n /= np.linalg.norm(n)
+        beside = radius * (1 + rng.choice([0, 1e-9, -1e-9, 1e-6, -1e-6, 1e-3, -1e-3, -0.1, 0.05]))
+        angle = rng.uniform(0, 2 * np.pi)
+        border = [beside * np.cos(angle), beside * np.sin(angle), first.size[1] / 2]
+        lowest = [
+            (reach_along(second, there, 1e-6 * e - n) - reach_along(second, there, -1e-6 * e - n))
+            / 2e-6
+            for e in np.eye(3)
+        ]
+        gap = rng.choice([0, 1e-4, 3e-3])
+        there["x"] = here["R"] @ border + gap * n - lowest
+        apart = separation(first, here, second, there, 4)
+        if -1e-9 < apart < 0.4:
+            features = scene(first, second).find(here, there, margin=0.6)
+            assert features["gap"].min() == pytest.approx(apart, abs=1e-5)
+            compared += 1
+    assert compared > 8
+
+
+def reach_along(shape, pose, direction):
+    """`support` along a direction of any length, times that length."""
+    length = np.linalg.norm(direction)
+    return length * support(shape, pose, direction / length)
+
+
 @pytest.mark.parametrize(("a", "b"), PAIRS)
 def test_features_measure_what_they_say(a, b):
     """Gap by definition, along a unit normal that parts the shapes by no more than the gap."""
