@@ -360,6 +360,18 @@ def test_stacked_boxes_touch_in_four_points(gap, turn):
     assert np.sort(widths)[1:] == pytest.approx((0.5, 0.5), abs=1e-9)
 
 
+def test_boxes_that_rest_on_each_other_touch_with_their_faces():
+    """However near they are: differences of their corners are then nearly on lines."""
+    rng = np.random.default_rng(0)
+    for a, b in ((0.6732655185893088, 0.3428080423874833), *rng.uniform(0.1, 1.0, (10, 2))):
+        pair = scene(Geometry("box", (a,) * 3), Geometry("box", (b,) * 3))
+        for gap in 10.0 ** rng.uniform(-14.0, -7.0, 40):
+            lower = pose(q=(1, *(1e-18 * rng.normal(size=3))))
+            x = (*(1e-17 * rng.normal(size=2)), 0.5 * (a + b) + gap)
+            features = pair.find(lower, pose(x, (1, *(1e-16 * rng.normal(size=3)))))
+            np.testing.assert_allclose(features["gap"], [gap] * 4, rtol=0, atol=1e-12)
+
+
 def test_a_box_that_hangs_over_is_held_where_they_overlap():
     pair = scene(Geometry("box", (1, 1, 1)), Geometry("box", (1, 1, 1)))
     features = pair.find(WORLD, pose((0.7, 0.2, 1.0)))
