@@ -520,7 +520,7 @@ def main() -> int:
         left = [item for item in order if known.get(item[0]) in ("survived", "time")]
     else:
         left = [item for item in order if item[0] not in known]
-        left = left[: max(0, options.count - len(done))]
+        left = left[: max(0, options.count - sum(line["outcome"] != "refused" for line in done))]
     if options.list:
         for name, mutant in left:
             before, after = mutant.lines(sources[mutant.file])
