@@ -471,6 +471,25 @@ def as_mesh(field):
     return Geometry("mesh", vertices=vertices, faces=faces)
 
 
+@pytest.mark.parametrize("beyond", [-1, 0, 1])
+def test_a_cylinder_on_its_side_touches_with_rims_and_where_the_ground_ends(beyond):
+    """Not once more where a rim is over the ground, nor at edges between triangles of a terrain."""
+    lies = pose((0.9 * beyond, 0.1, 0.3), quaternions.from_axis_angle((0, 1, 0), np.pi / 2))
+    grounds = Geometry("box", (2, 2, 0.4)), HeightField(np.zeros((9, 9)), (2, 2))
+    three = scene(*grounds, SHAPES["cylinder"])
+    box = pose((0, 0, -0.2))
+    for ground, place in ((0, box), (1, WORLD)):
+        features = three.find(place, lies, ground, 2, margin=0.05)
+        assert sorted(features["kind"]) == ([PLANE, RIM] if beyond else [RIM, RIM])
+        np.testing.assert_allclose(features["gap"], 0.0, atol=1e-12)
+        # From the cylinder's middle along its axis, which points along x: its rims, or the edge.
+        along = np.where(features["flip"] == 0, features["b0"][:, 2], features["a0"][:, 2])
+        ends = np.array([-0.25, 0.25])
+        if beyond:
+            ends[(beyond + 1) // 2] = 0.1 * beyond
+        np.testing.assert_allclose(sorted(along), ends, atol=1e-12)
+
+
 @pytest.mark.parametrize("name", SHAPES)
 def test_height_field_and_mesh_agree(name):
     rng = np.random.default_rng(8)
