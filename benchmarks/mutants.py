@@ -126,7 +126,10 @@ TESTS: dict[str, tuple[str, ...]] = {
         f"{UNIT}shapes.py", f"{JACOBIANS}touching_bodies.py", f"{CLOSED}collisions.py",
         f"{KEPT}cylinders_on_edges.py", f"{UNIT}gaps_from_above.py",
     ),
-    "recursive/": (f"{UNIT}recursive.py", f"{UNIT}recursive_passive.py", f"{UNIT}dynamics.py"),
+    "recursive/": (
+        f"{UNIT}recursive.py", f"{UNIT}recursive_passive.py", f"{UNIT}charts.py",
+        f"{UNIT}dynamics.py",
+    ),
     "solve/": (f"{JACOBIANS}newton_matrix.py", *EVERYTHING, *TREES, f"{JACOBIANS}articulated.py"),
     "solve/attempts": (f"{KEPT}substeps.py", f"{KEPT}hard_contacts.py"),
     "solve/bearings": (f"{JACOBIANS}pads.py", f"{CLOSED}bearings_in_motion.py"),
