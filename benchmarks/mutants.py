@@ -108,7 +108,9 @@ TESTS: dict[str, tuple[str, ...]] = {
         f"{JACOBIANS}newton_matrix.py", *EVERYTHING,
     ),
     "equations/actuator_law": (f"{JACOBIANS}actuator_laws.py", f"{CLOSED}motor_curves.py"),
-    "equations/algebra": (f"{UNIT}charts.py", f"{UNIT}recursive.py"),
+    "equations/algebra": (
+        f"{JACOBIANS}block_ldu.py", f"{UNIT}charts.py", f"{UNIT}recursive.py",
+    ),
     "equations/arcs": (f"{KEPT}arcs.py",),
     "equations/chart": (f"{UNIT}charts.py", f"{KEPT}motion_on_charts.py"),
     "equations/coordinates": (f"{KEPT}coordinates.py", f"{UNIT}kinematics.py"),
