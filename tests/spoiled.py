@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -36,11 +36,11 @@ def floats(values: Any, name: str = "") -> Iterator[tuple[str, np.ndarray]]:
             yield key, value
 
 
-def spoil_workspace(sim: Simulation, spared: Collection[str] = ()) -> None:
-    """Not a number, in all scratch memory but the arrays that are spared."""
+def spoil_workspace(sim: Simulation) -> None:
+    """Not a number, in all scratch memory."""
     for name, array in floats(sim.parts.work):
         key = name.partition(".")[0]
-        if name == SHARE or name in spared:
+        if name == SHARE:
             continue
         if key == "slots":
             array[len(sim.parts.model.contacts) :] = np.nan

@@ -22,6 +22,7 @@ GAINS = np.dtype(
     [
         ("q_index", "i8"),
         ("v_index", "i8"),
+        ("turn", "i8"),  # of a free rotation: where its quaternion begins in q; else -1
         ("target", "f8"),
         ("kp", "f8"),
         ("kd", "f8"),
@@ -41,7 +42,8 @@ class PD:
     controller. Such torques are unstable if the gains are too stiff for the timestep. With
     ``implicit=True`` the torques are part of the step's equations, with q at the end of the step
     and v over the step. Such torques act like those of a servo with its own fast control loop, and
-    are stable at any timestep.
+    are stable at any timestep. Where nothing else acts along a ball joint, ``Simulation`` then uses
+    its solver "ldu".
 
     A controller in Python can also return a PD, which then holds for that step.
 
@@ -95,9 +97,11 @@ class PD:
         self.gains = np.zeros(robot.nu, dtype=GAINS)
         self.gains["v_index"] = robot.actuated
         self.gains["implicit"] = implicit
-        self.gains["q_index"] = [
-            v - robot.v_offsets[owner[v]] + robot.q_offsets[owner[v]] for v in robot.actuated
-        ]
+        for gains, v in zip(self.gains, robot.actuated, strict=True):
+            joint, begin = robot.joints[owner[v]], robot.q_offsets[owner[v]]
+            gains["q_index"] = begin + v - robot.v_offsets[owner[v]]
+            turn = begin + joint.C_T.shape[1]
+            gains["turn"] = turn if joint.has_quaternion and gains["q_index"] >= turn else -1
         self.motion = target if callable(target) else None
         self.velocity_motion = velocity if callable(velocity) else None
         for name, value in (
@@ -130,13 +134,12 @@ class PD:
                 f"the motor of '{robot.actuated_names[k]}' has a speed, but no limit of its torque "
                 "that could fall towards it: give it a limit"
             )
-        for v in self.gains["v_index"][self.gains["kp"] != 0.0]:
+        for v in self.gains["v_index"][(self.gains["kp"] != 0.0) & (self.gains["turn"] >= 0)]:
             joint = robot.joints[owner[v]]
-            if joint.has_quaternion and v >= robot.v_offsets[owner[v]] + joint.C_T.shape[1]:
-                raise ControllerError(
-                    f"PD control needs joints with single coordinates; joint '{joint.name}' is "
-                    f"'{joint.kind}'"
-                )
+            raise ControllerError(
+                f"PD control needs joints with single coordinates; joint '{joint.name}' is "
+                f"'{joint.kind}'"
+            )
 
     def __repr__(self) -> str:
         gains = self.gains

@@ -218,7 +218,9 @@ class Engine(Alone):
             )
         own = self.loads.servos
         own["kp"], own["kd"], own["target_rate"] = 0.0, 0.0, 0.0
-        own["start"][servos["v_index"]] = self.q[servos["q_index"]]
+        own["start"][servos["v_index"], 0] = self.q[servos["q_index"]]
+        for g in servos[servos["turn"] >= 0]:
+            own["start"][g["v_index"]] = self.q[g["turn"] : g["turn"] + 4]
         wrenches, controls = np.array(self.loads.external["w"]), np.array(self.loads.controls)
         return Loads(tau[: self.robot.nv].copy(), servos, wrenches, controls)
 

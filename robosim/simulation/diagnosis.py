@@ -19,7 +19,7 @@ from robosim.description.tendon import Tendon
 from robosim.errors import ControllerError, ConvergenceError, RobosimError
 from robosim.formulation import Contact
 from robosim.kernels.contact.kinematics import RECOVERY_SPEED
-from robosim.kernels.status import UNSETTLED
+from robosim.kernels.status import NEEDS_ROWS, UNSETTLED
 from robosim.runtime.handles import Parts
 from robosim.simulation.readings import contact_heights, min_gap
 from robosim.validation import Array
@@ -175,6 +175,11 @@ def failure(robot: Mechanism, parts: Parts, time: float, at_start: bool, info: A
     """The error for a step that could not be solved, with its `info`."""
     if wrong := not_finite(robot, parts.loads.tau, time):
         return wrong
+    if info["status"] == NEEDS_ROWS:
+        return ControllerError(
+            f"'{robot.name}' has a ball joint with nothing along it but an implicit PD, for which "
+            "solver='articulated' has no equations: use solver='ldu', or leave the choice"
+        )
     body = robot.bodies[int(info["worst_body"])].name
     if info["status"] == UNSETTLED:
         names = [f"'{j.name}'" for j in robot.joints if j.bearing is not None and j.child == body]

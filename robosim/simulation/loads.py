@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robosim import quaternions
 from robosim.compiled.building.actuators import implicit_actuators
 from robosim.compiled.loads import Loads
 from robosim.control.controllers import PD, check_torques, zero
@@ -124,8 +125,12 @@ class Held:
         tau = self.loads.tau.copy()
         servos = self.gains[self.gains["implicit"] != 0]
         if len(servos):
-            end = q[servos["q_index"]]
-            rates = (end - self.loads.servos["start"][servos["v_index"]]) / timestep
+            end, start = q[servos["q_index"]], self.loads.servos["start"][servos["v_index"]]
+            rates = (end - start[:, 0]) / timestep
+            for k in np.flatnonzero(servos["turn"] >= 0):
+                at, axis = servos["turn"][k], servos["q_index"][k] - servos["turn"][k]
+                turned = quaternions.multiply(quaternions.conjugate(start[k]), q[at : at + 4])
+                rates[k] = 2.0 / timestep * turned[1 + axis]
             np.add.at(tau, servos["v_index"], pd_torques(servos, end, rates)[1])
         return tau[: self.robot.nv]
 

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 import robosim
-from robosim import BatchSimulation, Body, ControllerError, Joint, Mechanism, Simulation
+from robosim import (
+    BatchSimulation,
+    Body,
+    ControllerError,
+    Joint,
+    Mechanism,
+    MinimalSimulation,
+    Simulation,
+)
 from robosim.controllers import PD
 
 INERTIA, LIMIT, SPEED, DT = 0.2, 3.0, 12.0, 1e-3  # [kg m^2], [N m], [rad/s], [s]
@@ -65,6 +75,46 @@ def test_beyond_its_speed_a_motor_gives_nothing(implicit):
     log = sim.run(0.3, pd)
     np.testing.assert_array_equal(log.tau, 0.0)
     np.testing.assert_allclose(log.v, 1.5 * SPEED, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("formulation", "options", "near"),
+    [
+        (Simulation, {}, 3e-9),  # as a turn vector is no chord
+        (Simulation, {"solver": "ldu"}, 3e-9),
+        # It is pushed about the axes of another time, which turn by 2e-3 rad in a step.
+        (MinimalSimulation, {}, 1e-6),
+    ],
+)
+def test_a_servo_damps_a_ball(formulation, options, near):
+    """I (u2 - u1) = -dt kd (u2 - rate) for rates u over steps, about each axis; or as its limit."""
+    ball = Joint("motor", "spherical", None, "rotor")
+    robot = Mechanism("ball", (Body("rotor", 1.0, INERTIA * np.eye(3)),), (ball,))
+    sim = formulation(robot, DT, (0, 0, 0), **options)
+    sim.set_state(v=[0.3, -0.2, 2.0])
+    kd, rate, limit = np.array([4.0, 2.0, 3.0]), np.array([0.1, 0.0, -0.1]), [10.0, 10.0, 0.5]
+    log = sim.run(0.2, PD(robot, 0.0, 0.0, kd, velocity=rate, limit=limit, implicit=True))
+    rates = np.array([sim.dynamics.difference(*both) / DT for both in pairwise(log.q)])
+    given = np.clip(kd * (rate - rates), *np.outer((-1, 1), limit))
+    np.testing.assert_allclose(log.tau[:-1], given, rtol=0, atol=1e-6)
+    assert (given[:, 2] == -0.5).all()
+    np.testing.assert_allclose(INERTIA * np.diff(rates, axis=0), DT * given[1:], rtol=0, atol=near)
+    np.testing.assert_allclose(sim.torques, log.tau[-1], rtol=1e-9)
+
+
+def test_a_servo_on_a_ball_needs_a_solver_that_knows_it():
+    ball = Joint("motor", "spherical", None, "rotor")
+    robot = Mechanism("ball", (Body("rotor", 1.0, INERTIA * np.eye(3)),), (ball,))
+    pd = PD(robot, 0.0, 0.0, 1.0, implicit=True)
+    with pytest.raises(ControllerError, match=r"'ball'.*implicit PD.*solver='ldu'"):
+        Simulation(robot, DT, solver="articulated").run(DT, pd)
+    batch = BatchSimulation(robot, 2, DT)
+    sim = Simulation(robot, DT, solver="ldu")
+    for one in (batch, sim):
+        one.set_state(v=[0.3, -0.2, 2.0])
+    batch.rollout(50, controller=pd)
+    sim.run(50 * DT, pd)
+    np.testing.assert_allclose(batch.v, [sim.v] * 2, rtol=1e-9)
 
 
 @pytest.mark.parametrize("h", [1e-3, 1e-2, 1e-1])

@@ -292,6 +292,28 @@ def test_energy_of_a_box_that_tumbles_never_rises(friction):
     assert energy < 0.9 * start
 
 
+@pytest.mark.parametrize("e", [0.5, 1.0])
+def test_a_double_pendulum_that_strikes_the_ground_gains_nothing(e):
+    """Where friction and restitution by themselves would give it energy, as Kane noted."""
+    angles, rates, half = np.radians([20.0, 30.0]), np.array([-0.1, -0.2]), np.array([0, 0, 0.5])
+    rods = tuple(Body(name, 1.0, np.diag((1 / 12, 1 / 12, 1e-3))) for name in ("upper", "lower"))
+    above = (0, 0, np.cos(angles).sum() + 1e-6)
+    hinges = (
+        Joint("first", "revolute", None, "upper", (0, 1, 0), above, half),
+        Joint("second", "revolute", "upper", "lower", (0, 1, 0), -half, half),
+    )
+    places = ("tip", "lower", -half), ("knee", "upper", -half), ("top", "upper", half)
+    points = tuple(ContactPoint(*place, 0.0, 0.3, restitution=e) for place in places)
+    sim = Simulation(Mechanism("pendulum", rods, hinges, points), 1e-3, (0, 0, 0))
+    relative = np.array([[1, 0], [-1, 1]])
+    sim.set_state(relative @ angles, relative @ rates)
+    energy, before = sim.energy(), sim.v
+    sim.step()
+    assert sim.energy() == pytest.approx(energy, rel=1e-6)
+    assert np.abs(sim.v - before).max() > 0.1
+    assert sim.min_gap() > 0.0
+
+
 def test_a_box_that_falls_flat_rises_flat():
     """All four corners are hit together."""
     e = 0.5

@@ -516,12 +516,15 @@ def _pd(make: Builder, implicit: bool) -> None:
         names = [robot.v_names[v] if v < robot.nv else "" for v in robot.actuated]
         single = set(robot.q_names).intersection(robot.v_names)
         gains = np.array([kp if name in single else 0.0 for name in names])
+        # The solver of trees has no rows for what acts along a ball joint alone.
+        plain = implicit and make.options.get("solver") == "articulated"
+        dampers = np.array([kd if name in single or not plain else 0.0 for name in names])
         target = np.zeros(robot.nu)
         q = np.asarray(robot.home)
         for k, name in enumerate(names):
             if name in single:
                 target[k] = q[robot.q_names.index(name)] + 0.2
-        return PD(robot, target, gains, kd, limit=limit, implicit=implicit)
+        return PD(robot, target, gains, dampers, limit=limit, implicit=implicit)
 
     make.control = control
 

@@ -44,13 +44,8 @@ class Known:
 KNOWN = (
     Known(
         "velocities_belong_to_the_motion",
-        "implicit PD of a free rotation that has a damper or a rotor, too, or by the block LDU",
-        (("spherical", "implicit_pd"),),
-        (("spherical", "damping", "implicit_pd"), {"": [0, 0, 0, -39]}),
-    ),
-    Known(
-        "velocities_belong_to_the_motion",
-        "a joint with a bearing, in a mechanism with a velocity limit, after a start beyond that",
+        "after a start beyond a velocity limit, which stops it at once: the friction of a bearing "
+        "under the impulses of that is taken to act once more where the first step ends",
         (("bearing", "velocity_limit"),),
         (
             ("floating", "prismatic", "bearing", "velocity_limit"),
@@ -61,12 +56,6 @@ KNOWN = (
                 "velocity_limit": [0, 0, -48],
             },
         ),
-    ),
-    Known(
-        "constraints_hold",
-        "the gap that is reported of a divided step may be far below all gaps at its end",
-        (("box", "on_box"),),
-        (("box", "on_box"), {}),
     ),
 )  # fmt: skip
 

@@ -149,11 +149,8 @@ def slope_of(case: OneLaw) -> Array:
     return np.column_stack(columns)
 
 
-@pytest.mark.parametrize(
-    ("kind", "servo"),
-    [(kind, False) for kind in MOVING]
-    + [(kind, True) for kind in MOVING if KINDS[kind][1] != "free"],
-)
+@pytest.mark.parametrize("servo", [False, True])
+@pytest.mark.parametrize("kind", MOVING)
 def test_slope_of_a_law(kind, servo):
     """A: how the law answers the rates of the coordinates over the interval, servos included."""
     case = OneLaw(kind, seed=2, damped=True)
@@ -162,6 +159,8 @@ def test_slope_of_a_law(kind, servo):
         for name, value in (("kp", 20.0), ("kd", 3.0), ("target", 0.7), ("target_rate", -0.4)):
             case.sim.held.release_servos = lambda: None  # set_state would take them out
             servos[name] = value
+        if case.joint.has_quaternion:
+            servos["kp"][-3:] = 0.0
         servos["limit"][::2] = 1e-3  # of every other one is more asked
     A = case.evaluate(case.q1, case.q2)[3]
     np.testing.assert_allclose(A, slope_of(case), rtol=0, atol=1e-7)

@@ -404,6 +404,18 @@ def test_stacked_boxes_touch_in_four_points(gap, turn):
     assert np.sort(widths)[1:] == pytest.approx((0.5, 0.5), abs=1e-9)
 
 
+def test_boxes_that_rest_on_each_other_touch_with_their_faces():
+    """However near they are: differences of their corners are then nearly on lines."""
+    rng = np.random.default_rng(0)
+    for a, b in ((0.6732655185893088, 0.3428080423874833), *rng.uniform(0.1, 1.0, (10, 2))):
+        pair = scene(Geometry("box", (a,) * 3), Geometry("box", (b,) * 3))
+        for gap in 10.0 ** rng.uniform(-14.0, -7.0, 40):
+            lower = pose(q=(1, *(1e-18 * rng.normal(size=3))))
+            x = (*(1e-17 * rng.normal(size=2)), 0.5 * (a + b) + gap)
+            features = pair.find(lower, pose(x, (1, *(1e-16 * rng.normal(size=3)))))
+            np.testing.assert_allclose(features["gap"], [gap] * 4, rtol=0, atol=1e-12)
+
+
 def test_a_box_that_hangs_over_is_held_where_they_overlap():
     pair = scene(Geometry("box", (1, 1, 1)), Geometry("box", (1, 1, 1)))
     features = pair.find(WORLD, pose((0.7, 0.2, 1.0)))
@@ -501,6 +513,25 @@ def as_mesh(field):
         k = i * ny + j
         faces += [[k, k + ny, k + ny + 1], [k, k + ny + 1, k + 1]]
     return Geometry("mesh", vertices=vertices, faces=faces)
+
+
+@pytest.mark.parametrize("beyond", [-1, 0, 1])
+def test_a_cylinder_on_its_side_touches_with_rims_and_where_the_ground_ends(beyond):
+    """Not once more where a rim is over the ground, nor at edges between triangles of a terrain."""
+    lies = pose((0.9 * beyond, 0.1, 0.3), quaternions.from_axis_angle((0, 1, 0), np.pi / 2))
+    grounds = Geometry("box", (2, 2, 0.4)), HeightField(np.zeros((9, 9)), (2, 2))
+    three = scene(*grounds, SHAPES["cylinder"])
+    box = pose((0, 0, -0.2))
+    for ground, place in ((0, box), (1, WORLD)):
+        features = three.find(place, lies, ground, 2, margin=0.05)
+        assert sorted(features["kind"]) == ([PLANE, RIM] if beyond else [RIM, RIM])
+        np.testing.assert_allclose(features["gap"], 0.0, atol=1e-12)
+        # From the cylinder's middle along its axis, which points along x: its rims, or the edge.
+        along = np.where(features["flip"] == 0, features["b0"][:, 2], features["a0"][:, 2])
+        ends = np.array([-0.25, 0.25])
+        if beyond:
+            ends[(beyond + 1) // 2] = 0.1 * beyond
+        np.testing.assert_allclose(sorted(along), ends, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", SHAPES)

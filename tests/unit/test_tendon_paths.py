@@ -66,13 +66,14 @@ def test_a_path_around_a_cylinder_climbs_evenly():
     assert length == pytest.approx(np.hypot(flat, 0.9), rel=1e-12)
 
 
-def test_a_side_behind_what_is_bent_around_asks_for_the_longer_way():
-    """One that is in front of it, or of no part, changes nothing."""
-    for side, degrees in ((-1.0, 230.0), (1.0, 130.0)):
-        middle = np.radians(65)
-        place = Point("body", (side * np.cos(middle), side * np.sin(middle), 0))
+@pytest.mark.parametrize("way", [1.0, -1.0])
+def test_a_side_behind_what_is_bent_around_asks_for_the_longer_way(way):
+    """One that is in front of it, or beside it, or of no part, changes nothing."""
+    for side, degrees in ((185, 230), (245, 230), (305, 230), (65, 130), (175, 130), (315, 130)):
+        angle = way * np.radians(side)
+        place = Point("body", (np.cos(angle), np.sin(angle), 0))
         wrap = Wrap("cylinder", "body", RADIUS, side=place)
-        length = length_of(at(1.2, 0), wrap, at(0.9, 130))
+        length = length_of(at(1.2, 0), wrap, at(0.9, way * 130))
         assert length == pytest.approx(around(degrees, 1.2, 0.9), rel=1e-12)
     # A straight path that does not meet the circle on its way stays so, with a side before it.
     front = Wrap("cylinder", "body", RADIUS, side=Point("body", (0, 0.8, 0)))

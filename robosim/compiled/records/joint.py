@@ -169,7 +169,8 @@ SERVO = np.dtype(  # of an actuator that is part of the equations: position and 
         ("target_rate", "f8"),
         ("limit", "f8"),  # of its torque at standstill, either way
         ("droop", "f8"),  # decrease of this limit with the rate, in the rate's direction
-        ("start", "f8"),  # where the coordinate was as the step began
+        # Where the coordinate was as the step began; of a free rotation its quaternion.
+        ("start", "f8", (4,)),
     ]
 )
 

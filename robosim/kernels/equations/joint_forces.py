@@ -9,7 +9,8 @@ coordinate is at both ends of the interval (derivation.md, Sect. 7):
 - A rotor of inertia I carries the momentum ``I u`` on from knot to knot.
 - A servo is taken at the end of the interval, ``dt (kp (target - q2) + kd (rate - u))``, which
   is stable however stiff it is; where that is more than its limit, it gives that and no more. A
-  limit may fall with the rate, as that of a motor does, for torques along the motion.
+  limit may fall with the rate, as that of a motor does, for torques along the motion. One of a
+  free rotation has no kp.
 - An implicit actuator, such as a muscle, acts as a spring does, by its `actuator_law`.
 
 A free rotation has no coordinate to take a middle of: ``u`` is the discrete angular velocity from
@@ -102,12 +103,12 @@ def joint_law(model, state, loads, work, j, dt):
         slope = 0.5 * dt * slope + c.armature + free * dt * (dt * servo.kp + servo.kd)
         w.A[row, row] = -slope - dt * droop
     if joint.m_R == 3:
-        rotation_law(model, state, work, j, dt)
+        rotation_law(model, state, loads, work, j, dt)
     add_actuators(model.actuators, loads.controls, joint, state.q, work.q2, w, dt)
 
 
 @kernel
-def rotation_law(model, state, work, j, dt):
+def rotation_law(model, state, loads, work, j, dt):
     """The three rows of a free rotation, in child axes."""
     joint, knot, w, t = model.joints[j], state.joints[j], work.joints[j], work.scratch[0]
     at, first = joint.q_begin + joint.m_T, joint.m_T
@@ -122,7 +123,10 @@ def rotation_law(model, state, work, j, dt):
         k, m = (i + 1) % 3, (i + 2) % 3
         difference = c[m].armature - c[k].armature
         T[i, i], T[i, k], T[i, m] = e, -p[m], p[k]
-        S[i, i] = e * c[i].armature + 0.5 * dt * c[i].damping
+        servo, u = loads.servos[joint.v_begin + first + i], 2.0 / dt * p[i]
+        torque, free, droop = servo_torque(servo, 0.0, u)
+        w.rate[first + i] = u
+        S[i, i] = e * c[i].armature + dt * (0.5 * c[i].damping + free * servo.kd + droop)
         S[i, k], S[i, m] = p[m] * difference, p[k] * difference
         # In child axes a rotor's momentum turns with the child between the two knots.
         along, across = e * c[i].armature * p[i], difference * p[k] * p[m]
@@ -130,7 +134,8 @@ def rotation_law(model, state, work, j, dt):
         leaves = 2.0 / dt * (along + across)
         damping = -c[i].damping * p[i]
         w.half[first + i] = damping - 0.5 * dt * t.z[i]
-        w.law[first + i] = damping - 0.5 * dt * t.y[i] + knot.rotor[first + i] - leaves
+        law = damping - 0.5 * dt * t.y[i] + knot.rotor[first + i] - leaves
+        w.law[first + i] = law + dt * torque
     for i in range(3):
         for k in range(3):
             slope = S[i, 0] * T[0, k] + S[i, 1] * T[1, k] + S[i, 2] * T[2, k]

@@ -142,7 +142,7 @@ def distance(scratch, margin):
     pair, a, b = scratch.pair[0], scratch.vertices[0], scratch.vertices[1]
     na, nb = scratch.poly[0].n_vertices, scratch.poly[1].n_vertices
     W, v, n = pair.W, pair.v, pair.n
-    size, square = 0, inf
+    size, square, lost = 0, inf, False
     for c in range(3):
         v[c] = b[0].p[c] + pair.shift[c] - a[0].p[c]
     if dot(v, v) == 0.0:
@@ -151,6 +151,8 @@ def distance(scratch, margin):
     for _ in range(100):
         vv = dot(v, v)
         if vv < smallest * smallest or vv >= square:
+            # The point of a simplex that is nearly a line may be far from its nearest one.
+            lost = vv > 1.000001 * square
             break
         if size > 0:
             square = vv
@@ -173,7 +175,7 @@ def distance(scratch, margin):
         if size == 4:
             return 0.0
     length = sqrt(dot(v, v))
-    if not length > 1e-7 * pair.scale:
+    if lost or not length > 1e-7 * pair.scale:
         # Too near to trust the direction: separating axes decide.
         return 0.0
     for c in range(3):

@@ -64,7 +64,8 @@ def commit(scheme, model, state, system, work, dt, shows, wants, info):
                 info.gap = min(info.gap, ground_gap(work.slots[k], pose))
     for j in range(model.joints.shape[0]):
         w, knot = work.joints[j], state.joints[j]
-        assign(w.rotor, knot.rotor)
+        if w.rows > model.joints[j].n_T + model.joints[j].n_R:
+            assign(w.rotor, knot.rotor)
         assign(w.impulse, knot.impulse)
         if is_driven(model.joints[j]):
             assign(w.drive, knot.drive)

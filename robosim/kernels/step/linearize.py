@@ -254,7 +254,7 @@ def begin_at(on, begin, count):
 @kernel
 def copy_gains(source, target):
     """Gains of a PD (GAINS) into wider ones."""
-    target.q_index, target.v_index = source.q_index, source.v_index
+    target.q_index, target.v_index, target.turn = source.q_index, source.v_index, source.turn
     target.target, target.velocity = source.target, source.velocity
     target.kp, target.kd = source.kp, source.kd
     target.limit, target.speed, target.implicit = source.limit, source.speed, source.implicit

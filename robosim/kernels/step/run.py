@@ -4,6 +4,7 @@ from math import inf
 
 from robosim.kernels.compiler.addresses import call_controller
 from robosim.kernels.compiler.jit import kernel, stage
+from robosim.kernels.contact.limits import relative_vector
 from robosim.kernels.equations.algebra import assign
 from robosim.kernels.equations.joint_forces import motor_torque, servo_torque
 from robosim.kernels.status import CONVERGED
@@ -26,7 +27,10 @@ def control(gains, state, loads):
         if g.implicit != 0:
             servo.kp, servo.kd, servo.limit, servo.droop = g.kp, g.kd, g.limit, droop(g)
             servo.target, servo.target_rate = g.target, g.velocity
-            servo.start = state.q[g.q_index]
+            if g.turn >= 0:
+                assign(state.q[g.turn : g.turn + 4], servo.start)
+            else:
+                servo.start[0] = state.q[g.q_index]
         else:
             position, rate = state.q[g.q_index], state.v[g.v_index]
             asked = g.kp * (g.target - position) + g.kd * (g.velocity - rate)
@@ -61,7 +65,12 @@ def servo_torques(run, k, state, loads, dt):
         g = run.gains[n]
         if g.implicit != 0:
             servo, end = loads.servos[g.v_index], state.q[g.q_index]
-            torque, _, _ = servo_torque(servo, end, (end - servo.start) / dt)
+            if g.turn >= 0:
+                turn = state.q[g.turn : g.turn + 4]
+                rate = 2.0 / dt * relative_vector(servo.start, turn, 0, g.q_index - g.turn)
+            else:
+                rate = (end - servo.start[0]) / dt
+            torque, _, _ = servo_torque(servo, end, rate)
             tau[g.v_index] += torque
 
 

@@ -1,5 +1,6 @@
 """What the equations of an interval take from its first knot."""
 
+from robosim.compiled.kinds import BALL
 from robosim.compiled.memory import PLACED
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.contact.active_set import use_coordinates
@@ -14,11 +15,16 @@ from robosim.kernels.equations.algebra import (
 )
 from robosim.kernels.equations.coordinates import begin_charts, load_directions, load_poses
 from robosim.kernels.equations.drag import find_drags
+from robosim.kernels.status import CONVERGED, NEEDS_ROWS
 
 
 @kernel
 def start_interval(scheme, model, state, system, loads, work, options, dt, end):
-    """What the equations take from the first knot: poses, inertias, momenta, known impulses."""
+    """What the equations take from the first knot: poses, inertias, momenta, known impulses.
+
+    Returns a status.
+    """
+    status = CONVERGED
     begin_charts(model.joints, state.q, work.q2)
     if system.valid[PLACED] == 0:
         load_poses(model, state, system.pose1)
@@ -40,6 +46,9 @@ def start_interval(scheme, model, state, system, loads, work, options, dt, end):
         work.joints[j].rows = joint.n_T + joint.n_R
         if joint.law != 0 or has_servo(joint, loads.servos):
             choose_rows(scheme, model, system, loads, work, j, options.dt, end)
+            if joint.kind == BALL and scheme.first_multiplier(model) > 0:
+                status = NEEDS_ROWS
+    return status
 
 
 @kernel

@@ -17,6 +17,7 @@ from robosim.kernels.equations.algebra import fill
 from robosim.kernels.status import (
     CONVERGED,
     NEEDS_BLOCKS,
+    NEEDS_ROWS,
     NOT_SMOOTH,
     STRIKES,
     TURNS_FAR,
@@ -87,7 +88,7 @@ def step(scheme, model, state, memory, loads, work, options, solver, wants, info
         else:
             copy_state(work.saved, state)
             copy_guesses(work.learned, memory.guesses)
-        if info.status == NEEDS_BLOCKS:
+        if info.status == NEEDS_BLOCKS or info.status == NEEDS_ROWS:
             return info.status
         unsolved = info.status < TURNS_FAR
         if info.order == 4:
@@ -185,8 +186,9 @@ def advance(scheme, model, state, memory, loads, work, options, solver, dt, end,
     """
     system, last_dt, push = memory.system, state.last_dt[0], 0.0
     derives = are_duals(last_dt)
-    start_interval(scheme, model, state, system, loads, work, options, dt, end)
-    status = call_solver(solver[0], solver[1], dt, info)  # solve/attempts: find_motion
+    status = start_interval(scheme, model, state, system, loads, work, options, dt, end)
+    if status == CONVERGED:
+        status = call_solver(solver[0], solver[1], dt, info)  # solve/attempts: find_motion
     if status == CONVERGED and not derives:
         status = check(model, state, system, loads, work, options, dt, info)
     looks = wants & HITS and status == CONVERGED

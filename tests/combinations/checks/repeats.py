@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Collection
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from spoiled import floats, leave_junk, spoil_workspace
+from spoiled import leave_junk, spoil_workspace
 
 from robosim import BatchSimulation, OptionError, Simulation
+from robosim.compiled.kinds import BALL
 
 from ..builder import Array, Case
 
@@ -21,17 +20,6 @@ NEAR = 3e-7
 
 
 EXACT = 1e-10  # a smaller tolerance [m/s]
-# Fields of the workspace that steps read before they have written them, in the equations of joints
-# with inequalities and between two shapes. Out of this list when that is mended.
-READ_EARLY = {"joints.G_a", "joints.G_b", "joints.rotor", "joints.rate"}
-
-
-def carry_over(names: Collection[str], sim: Simulation, other: Simulation) -> None:
-    """Copy arrays of the workspace."""
-    pairs = zip(floats(sim.parts.work), floats(other.parts.work), strict=True)
-    for (name, array), (_, to) in pairs:
-        if name in names:
-            to[...] = array
 
 
 def ends(sim: Simulation) -> Array:
@@ -67,8 +55,7 @@ def memory_does_not_matter(case: Case) -> bool:
     once = steps(case, case.simulation(), STEPS)
     leave_junk(np.random.default_rng(0))
     again = case.simulation()
-    spoil = partial(spoil_workspace, spared=READ_EARLY)
-    same(steps(case, again, STEPS, spoil), once, "with poisoned memory")
+    same(steps(case, again, STEPS, spoil_workspace), once, "with poisoned memory")
     return True
 
 
@@ -86,8 +73,6 @@ def copies_go_on_alike(case: Case) -> bool:
         loaded.load(path)
     if case.controls:
         loaded.set_controls(case.controls)
-    for one in (copy, other, loaded):
-        carry_over(READ_EARLY, sim, one)
     expected = steps(case, sim, STEPS)
     for one, told in ((copy, "a copy"), (other, "restored"), (loaded, "loaded")):
         same(steps(case, one, STEPS), expected, told)
@@ -164,6 +149,14 @@ def limbs_in_lanes_move_alike(case: Case) -> bool:
     return True
 
 
+def drives_a_ball(case: Case, sim: Simulation) -> bool:
+    """Whether an implicit PD is all that acts along a ball joint of a tree."""
+    if case.pd is None or not case.pd.gains["implicit"].any():
+        return False
+    balls = sim.parts.model.joints[sim.parts.model.joints["kind"] == BALL]
+    return bool(np.isin(balls["v_begin"], case.pd.gains["v_index"]).any())
+
+
 def both_solvers_move_alike(case: Case) -> bool:
     """To the tolerance."""
     if case.options.get("solver") or case.simulation().solver == "ldu":
@@ -174,6 +167,8 @@ def both_solvers_move_alike(case: Case) -> bool:
             sims.append(case.simulation(solver=solver))
         except OptionError:
             return False
+    if drives_a_ball(case, sims[0]):
+        return False  # which the solver of trees leaves to the other one
     sims.append(case.simulation(tolerance=EXACT))
     for _ in range(4):
         for sim in sims:

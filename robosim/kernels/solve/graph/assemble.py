@@ -68,24 +68,26 @@ def coordinate_rates(model, joint, system, work, j, x, out):
     more exactly the stiffer A is.
     """
     n, with_parent = joint.n_T + joint.n_R, joint.parent < model.bodies.shape[0]
-    w, factored = work.joints[j], system.valid
+    w, way = work.joints[j], system.directions[j]
+    # Factors that are left from the knot's projection have its directions.
+    known = system.valid[FACTORED] != 0
     child, own = x[joint.child].w, x[joint.node].w
     parent = x[joint.parent if with_parent else joint.child].w
     fill(0.0, out)
-    along, along_size = span_rate(model, joint, work.span2, x)
+    along, along_size = span_rate(model, joint, work.span1 if known else work.span2, x)
     for row in range(joint.m_T + joint.m_R):
         out[row], size = along, along_size
         for k in range(6):
-            term = w.G_b[n + row, k] * child[k]
+            term = (way.G_b[n + row, k] if known else w.G_b[n + row, k]) * child[k]
             out[row] += term
             size += abs(term)
             if with_parent:
-                term = w.G_a[n + row, k] * parent[k]
+                term = (way.G_a[n + row, k] if known else w.G_a[n + row, k]) * parent[k]
                 out[row] += term
                 size += abs(term)
         single = row < joint.m_T or joint.m_R == 1
         stiffness = abs(w.A[row, row])
-        fresh = single and factored[FACTORED] == 0 and w.held[row] == 0
+        fresh = single and not known and w.held[row] == 0
         if fresh and abs(own[n + row]) + abs(w.asked[n + row]) < stiffness * size:
             out[row] = (own[n + row] - w.asked[n + row]) / w.A[row, row]
 
