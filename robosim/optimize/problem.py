@@ -482,7 +482,7 @@ def refuse_rotations(robot: Mechanism, ignore: Collection[str]) -> None:
 
 def refuse_contact(contact: ContactPoint) -> None:
     """Refuse contacts other than points and balls with friction."""
-    for name in ("axis", "torsional_friction", "rolling_friction"):
+    for name in ("axis", "torsional_friction", "rolling_friction", "anisotropy"):
         if getattr(contact, name) is not None:
             raise ModelError(
                 f"has {name}, which trajectory optimisation does not have: replace it",

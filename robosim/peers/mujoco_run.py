@@ -105,7 +105,7 @@ def mjcf(
     Raises
     ------
     PeerError
-        For a joint that is not supported here.
+        For a joint, or friction by direction, that is not supported here.
     """
     root = etree.Element("mujoco", model=robot.name)
     etree.SubElement(root, "compiler", angle="radian")
@@ -179,6 +179,9 @@ def _write_body(element: Any, robot: Mechanism, body: Body, soft: Mapping[str, s
         element, "inertial", pos=_text(-reference), mass=_text(body.mass),
         fullinertia=_text(moments),
     )  # fmt: skip
+    for contact in robot.contacts:
+        if contact.anisotropy is not None:
+            raise PeerError(f"contact '{contact.name}': friction by direction has no MJCF here")
     frictions = [contact.friction for contact in robot.contacts if contact.body == body.name]
     for shape in body.collisions if frictions else ():
         size = np.array(shape.size)

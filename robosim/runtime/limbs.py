@@ -92,7 +92,9 @@ def _hub(lanes: Sequence[Lane]) -> tuple[int, int]:
 
 def find_lanes(robot: Mechanism, whole: Parts) -> list[Lane] | None:
     """A robot of the trunk and one limb, for each limb; None without four similar limbs."""
-    if not suits_lanes([whole]) or np.any(whole.model.contacts["companions"]):
+    contacts = whole.model.contacts
+    # A direction may be fixed to another limb.
+    if not suits_lanes([whole]) or np.any(contacts["companions"]) or np.any(contacts["directed"]):
         return None
     hub_and_limbs = find_limbs(whole.model)
     if hub_and_limbs is None:
