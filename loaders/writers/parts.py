@@ -163,6 +163,8 @@ def note_joint(joint: Joint, lost: Lost, mjcf: bool = False) -> None:
         lost.add("cones of ball joints", joint.name)
     if np.isfinite(joint.largest_turn) and not mjcf:
         lost.add("largest turns of ball joints", joint.name)
+    if joint.limit_restitution > 0:
+        lost.add("restitution of limits", joint.name)
     if joint.bearing is not None:
         lost.add("bearings, whose friction follows the load", joint.name)
 

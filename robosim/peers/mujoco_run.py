@@ -135,6 +135,8 @@ def mjcf(
             raise PeerError(f"joint '{joint.name}': a {joint.kind} joint has no MJCF here")
         if joint.bearing is not None:
             raise PeerError(f"joint '{joint.name}': a bearing has no MJCF")
+        if joint.limit_restitution > 0:
+            raise PeerError(f"joint '{joint.name}': restitution of limits has no MJCF")
         body = by_name[joint.child]
         R_offset = quaternions.rotation_matrix(np.asarray(joint.offset))
         before = by_name[joint.parent].reference_position if joint.parent else np.zeros(3)

@@ -114,7 +114,10 @@ def find_lanes(robot: Mechanism, whole: Parts) -> list[Lane] | None:
         model = compile_model(part, facets, True, velocity_limits)
         rows = _rows(whole.model, chosen, most)
         out.append(Lane(part, model, rows.beside(out[0].rows) if out else rows))
-    return out if all(are_alike(one.model, out[0].model) for one in out) else None
+    # Only some limbs may bounce.
+    bouncing = {len(one.model.restitution) for one in out}
+    alike = len(bouncing) == 1 and all(are_alike(one.model, out[0].model) for one in out)
+    return out if alike else None
 
 
 def find_limbs(model: Model) -> tuple[list[int], list[list[int]]] | None:

@@ -76,7 +76,7 @@ IN_LANES = {
     "planar_fixed_orientation", "axis_rotation", "fixed_orientation", "sphere", "box", "capsule",
     "cylinder", "hull", "restitution", "points", "joint_spring", "damping", "rotor",
     "dry_friction", "limits", "velocity_limit", "motion", "drag", "implicit_pd", "explicit_pd",
-    "linearized_cone", "anisotropy",
+    "linearized_cone", "anisotropy", "bouncing_limits",
 }  # fmt: skip
 MOST = {"joint": 4, "shape": 2, "below": 1, "ground": 1, "control": 1, "solver": 1}
 """Largest numbers of features of a kind in a row."""
@@ -403,6 +403,14 @@ def limits(make: Builder) -> None:
             continue
         at, room = make.home[joint.name], make.drawn.uniform(0.01, 0.1)
         make.change(joint, lower=at - room, upper=at + 0.02)
+
+
+@feature("element", loss=True, rough=True)
+def bouncing_limits(make: Builder) -> None:
+    """Stops that a joint bounces off."""
+    limits(make)
+    for joint in make.moving():
+        make.change(joint, limit_restitution=make.drawn.uniform(0.3, 1.0))
 
 
 @feature("element", loss=True, rough=True)
