@@ -1,7 +1,7 @@
 """<gazebo>, <contact> and <transmission>: extensions of URDF that matter for a simulation.
 
-Gazebo's extensions are friction, restitution, self-collision and joint springs. Bullet's are
-friction and restitution. Drake's is the inertia of a rotor with a gear.
+Gazebo's extensions are friction, also by direction, restitution, self-collision and joint springs.
+Bullet's are friction and restitution. Drake's is the inertia of a rotor with a gear.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 from lxml import etree
 
 from robosim.description.joint import Joint
+from robosim.description.surfaces import Anisotropy
 from robosim.loaders.schema import numbers, refusal, tag_name
 
 _TRUE, _FALSE = ("true", "1"), ("false", "0")
@@ -25,7 +26,8 @@ class Extensions:
 
     Attributes
     ----------
-    friction : dict of link to Coulomb coefficient
+    friction : dict of link to Coulomb coefficient, the larger of two
+    anisotropy : dict of link to Anisotropy, for two coefficients
     restitution : dict of link to coefficient of restitution
     springs : dict of joint to (stiffness [N m/rad or N/m], rest [rad or m])
     armature : dict of joint to inertia of its rotor as seen at the joint [kg m^2 or kg]
@@ -37,6 +39,7 @@ class Extensions:
     """
 
     friction: dict[str, float] = field(default_factory=dict)
+    anisotropy: dict[str, Anisotropy] = field(default_factory=dict)
     restitution: dict[str, float] = field(default_factory=dict)
     springs: dict[str, tuple[float, float]] = field(default_factory=dict)
     armature: dict[str, float] = field(default_factory=dict)
@@ -62,6 +65,8 @@ def read(root: etree._Element, warnings: list[str]) -> Extensions:
         if name is not None and name not in links and name not in joints:
             strangers[name] = None
         _read_gazebo(gazebo, name, name in joints, found, warnings)
+        if name is not None:
+            _read_friction(gazebo, name, links, found, warnings)
     for link in root.iterchildren("link"):
         name = link.get("name")
         for element in link.iterchildren("contact"):
@@ -97,13 +102,6 @@ def _read_gazebo(
                 found.collide[name] = value
     if name is None:
         return
-    mu = {child.tag: _not_negative(child, f"{where}: <{child.tag}>") for child in _mus(gazebo)}
-    if mu:
-        found.friction[name] = min(mu.values())
-        if len(set(mu.values())) > 1:
-            warnings.append(
-                f"{where}: friction is the same in all directions here; of {mu} the lowest counts"
-            )
     for bounce in gazebo.iterfind("collision/surface/bounce/restitution_coefficient"):
         found.restitution[name] = _part(bounce, f"{where}: <restitution_coefficient>")
     if is_joint:
@@ -116,11 +114,56 @@ def _read_gazebo(
             found.springs[name] = stiffness, rest
 
 
-def _mus(gazebo: etree._Element) -> Iterator[etree._Element]:
-    """Friction coefficients, in the short form of URDF or nested as in SDF."""
-    yield from gazebo.iterchildren("mu1", "mu2", "mu")
+def _read_friction(
+    gazebo: etree._Element,
+    name: str,
+    links: Collection[str | None],
+    found: Extensions,
+    warnings: list[str],
+) -> None:
+    """Friction coefficients, two of which need the direction of the first."""
+    where = f"gazebo '{name}'"
+    mu = {
+        "mu1" if child.tag == "mu" else child.tag: _not_negative(child, f"{where}: <{child.tag}>")
+        for child in _in_friction(gazebo, "mu1", "mu2", "mu")
+    }
+    if not mu:
+        return
+    found.friction[name] = min(mu.values())
+    found.anisotropy.pop(name, None)
+    if len(set(mu.values())) == 1:
+        return
+    for child in _in_friction(gazebo, "fdir1"):
+        told = f"{where}: <fdir1>"
+        direction = numbers(child, "value" if "value" in child.attrib else "", told, (3,))
+        if not any(direction):
+            continue
+        axes = next((v for k, v in child.attrib.items() if _local(k) == "expressed_in"), None)
+        if axes is not None and axes not in links:
+            known = [str(link) for link in links]
+            raise refusal(child, told, f"expressed_in '{axes}', which is no link", known)
+        found.friction[name], directed = Anisotropy.between(
+            mu["mu1"], mu["mu2"], direction, axes or None
+        )
+        if directed is not None:
+            found.anisotropy[name] = directed
+        return
+    warnings.append(
+        f"{where}: friction is the same in all directions here without <fdir1>; of {mu} the lowest "
+        "counts"
+    )
+
+
+def _in_friction(gazebo: etree._Element, *tags: str) -> Iterator[etree._Element]:
+    """Elements about friction, in the short form of URDF or nested as in SDF."""
+    yield from gazebo.iterchildren(*tags)
     for ode in gazebo.iterfind("collision/surface/friction/ode"):
-        yield from ode.iterchildren("mu", "mu2")
+        yield from ode.iterchildren(*tags)
+
+
+def _local(name: str) -> str:
+    """The name of an attribute without its namespace."""
+    return name.rpartition("}")[2].rpartition(":")[2]
 
 
 def _read_transmission(

@@ -19,8 +19,8 @@ _CHILDREN: dict[str, tuple[str, ...]] = {
     "contact": ("lateral_friction", "restitution"),
     # Options of Gazebo for readings and for the integration of dampers, which robosim always has.
     "gazebo": (
-        "mu1", "mu2", "mu", "selfCollide", "self_collide", "springStiffness", "springReference",
-        "implicitSpringDamper", "provideFeedback",
+        "mu1", "mu2", "mu", "fdir1", "selfCollide", "self_collide", "springStiffness",
+        "springReference", "implicitSpringDamper", "provideFeedback",
     ),
 }  # fmt: skip
 # tag -> attributes that are read or have no meaning, except for numbers that are checked.

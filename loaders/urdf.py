@@ -354,6 +354,7 @@ def _with_friction(
             replace(
                 shape,
                 friction=found.friction.get(shape.name, default_friction),
+                anisotropy=found.anisotropy.get(shape.name),
                 restitution=found.restitution.get(shape.name, 0.0),
             )
             for shape in body.collisions

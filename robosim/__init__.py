@@ -21,6 +21,7 @@ from robosim.description.soft import Soft
 from robosim.description.springs import Coupling, PointSpring, Potential
 from robosim.description.stance import Stance
 from robosim.description.strands import Net, Strand
+from robosim.description.surfaces import Anisotropy
 from robosim.description.tendon import Tendon
 from robosim.errors import (
     ControllerError,
@@ -96,6 +97,7 @@ _module = on_first_use(
 )  # fmt: skip
 
 __all__ = [
+    "Anisotropy",
     "BatchSimulation",
     "Bearing",
     "Body",

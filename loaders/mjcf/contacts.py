@@ -10,13 +10,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from robosim.description.surfaces import WORLD, Anisotropy
 from robosim.loaders.mjcf.defaults import Defaults
 from robosim.loaders.mjcf.friction import (
     Friction,
-    differs_by_direction,
     highest,
     lowest,
     pair_friction,
+    rolls_by_direction,
+    sliding_by_direction,
 )
 from robosim.loaders.mjcf.geoms import Geom
 from robosim.loaders.mjcf.links import Links
@@ -74,8 +76,9 @@ class Rules:
 
     Attributes
     ----------
-    by_direction : list of str
-        The <pair>s with other friction along one tangent than along the other.
+    rolls_by_direction, moves_by_direction : list of str
+        The <pair>s with other rolling friction about one tangent than about the other. Those of two
+        moving geoms with other sliding friction along one tangent than along the other.
 
     Raises
     ------
@@ -93,7 +96,9 @@ class Rules:
         by_name = {p.geom.node.name: p for p in placed if p.geom.node.name}
         index_of = {body.name: index for index, body in enumerate(bodies)}
         self._pairs: dict[frozenset[int], Friction] = {}
-        self.by_direction: list[str] = []
+        self._directed: dict[frozenset[int], tuple[float, float]] = {}
+        self.rolls_by_direction: list[str] = []
+        self.moves_by_direction: list[str] = []
         self._paired: list[tuple[PlacedGeom, PlacedGeom]] = []
         self._excluded: set[frozenset[int]] = set()  # pairs of bodies, not of links
         for contact in root.all("contact"):
@@ -101,8 +106,13 @@ class Rules:
                 node = defaults.resolve(node)
                 a, b = (node.look_up(key, by_name, "geom") for key in ("geom1", "geom2"))
                 self._pairs[_key(a, b)] = pair_friction(node)
-                if differs_by_direction(node):
-                    self.by_direction.append(f"{a.name} and {b.name}")
+                which = f"{a.name} and {b.name}"
+                if rolls_by_direction(node):
+                    self.rolls_by_direction.append(which)
+                if two := sliding_by_direction(node):
+                    self._directed[_key(a, b)] = two
+                    if a.link and b.link:
+                        self.moves_by_direction.append(which)
                 self._paired.append((a, b))
             for node in contact.all("exclude"):
                 ends = [node.look_up(key, index_of, "body") for key in ("body1", "body2")]
@@ -115,6 +125,22 @@ class Rules:
         if _key(a, b) in self._pairs:
             return self._pairs[_key(a, b)]
         return _friction(a.geom, b.geom) if self.touch(a, b) else None
+
+    def anisotropy(self, p: PlacedGeom, obstacle: PlacedGeom) -> Anisotropy | None:
+        """The friction by direction of a moving geom on one of the world, if a <pair> has it.
+
+        MuJoCo's first tangent is y of the world, or z on a plane whose normal is nearer to y. For a
+        capsule on a plane it is the axis of the capsule.
+        """
+        two = self._directed.get(_key(p, obstacle))
+        if two is None:
+            return None
+        if obstacle.geom.kind == "plane":
+            if p.geom.kind == "capsule":
+                return Anisotropy.between(*two, (0, 0, 1))[1]
+            if abs(obstacle.place.R[1, 2]) >= 0.5:
+                return Anisotropy.between(*two, (0, 0, 1), WORLD)[1]
+        return Anisotropy.between(*two, (0, 1, 0), WORLD)[1]
 
     def touch(self, a: PlacedGeom, b: PlacedGeom) -> bool:
         """Whether two geoms collide by their bits, and their bodies are not excluded."""

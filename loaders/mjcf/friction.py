@@ -1,8 +1,8 @@
 """Friction of geoms: sliding, torsional and rolling, as `condim` enables these.
 
 In MuJoCo there is no friction with condim 1, sliding friction from 3 on, torsional friction from 4
-on, and rolling friction with 6. A <pair> may have five numbers, with two for sliding and rolling,
-of which the first ones are used here.
+on, and rolling friction with 6. A <pair> may have five numbers, with two for sliding and rolling.
+Of those for rolling the first one is used here.
 """
 
 from __future__ import annotations
@@ -63,35 +63,43 @@ def geom_friction(node: Node) -> tuple[Friction, int]:
         For a negative coefficient, or an invalid condim.
     """
     numbers = node.some_numbers("friction", (1.0, 0.005, 0.0001), fill=True)
-    return _checked(node, numbers.tolist()), _condim(node)
+    return Friction(*_not_negative(node, numbers.tolist())), _condim(node)
 
 
 def pair_friction(node: Node) -> Friction:
     """The friction of a <pair>, which replaces the coefficients of its geoms.
+
+    The sliding friction is the larger coefficient of two.
 
     Raises
     ------
     LoadError
         For a negative coefficient, or an invalid condim.
     """
-    one, _, torsional, rolling, _ = node.some_numbers("friction", _OF_PAIRS, fill=True).tolist()
-    return _checked(node, [one, torsional, rolling]).acting(_condim(node))
+    one, two, torsional, rolling, _ = _of_pair(node)
+    return Friction(max(one, two), torsional, rolling).acting(_condim(node))
 
 
-def differs_by_direction(node: Node) -> bool:
-    """Whether a <pair> slides or rolls along one tangent with other friction than along the other.
-
-    The first coefficient of both counts here.
-    """
-    one, two, _, first, second = node.some_numbers("friction", _OF_PAIRS, fill=True).tolist()
-    condim = _condim(node)
-    return bool((condim >= 3 and one != two) or (condim == 6 and first != second))
+def sliding_by_direction(node: Node) -> tuple[float, float] | None:
+    """Two different coefficients of sliding friction in a <pair>: along both tangents, or None."""
+    one, two, *_ = _of_pair(node)
+    return (one, two) if one != two and _condim(node) >= 3 else None
 
 
-def _checked(node: Node, numbers: list[float]) -> Friction:
+def rolls_by_direction(node: Node) -> bool:
+    """Whether a <pair> has other rolling friction about one tangent than about the other."""
+    *_, first, second = _of_pair(node)
+    return first != second and _condim(node) == 6
+
+
+def _of_pair(node: Node) -> list[float]:
+    return _not_negative(node, node.some_numbers("friction", _OF_PAIRS, fill=True).tolist())
+
+
+def _not_negative(node: Node, numbers: list[float]) -> list[float]:
     if min(numbers) < 0:
         raise node.error(f"'friction' must not be negative, not {numbers}")
-    return Friction(*numbers)
+    return numbers
 
 
 def _condim(node: Node) -> int:

@@ -15,6 +15,7 @@ from robosim import quaternions
 from robosim.description.body import Body, ContactPoint, Geometry
 from robosim.description.names import free_name
 from robosim.description.obstacles import AnyShape, HalfSpace, HeightField
+from robosim.description.surfaces import Anisotropy
 from robosim.loaders.contacts import contacts_of
 from robosim.loaders.mjcf.contacts import PlacedGeom, Rules, own_friction
 from robosim.loaders.mjcf.friction import Friction, highest
@@ -135,8 +136,12 @@ class Scene:
         self.excluded += self._apart()
         for which in rules.other_frictions():
             notes.add("of moving shapes the lower friction counts, not that of their pair", which)
-        for which in rules.by_direction:
-            notes.add("friction counts alike in all directions, as the first of a pair's", which)
+        for which in rules.moves_by_direction:
+            notes.add("friction of two moving shapes counts alike in all directions", which)
+        for which in rules.rolls_by_direction:
+            notes.add(
+                "rolling friction counts alike in all directions, as the first of a pair's", which
+            )
         names = around.names
         pairs = rules.moving_pairs() | self._between_robots()
         self.pairs = [(names[a], names[b]) for a, b in sorted(pairs)]
@@ -162,22 +167,36 @@ class Scene:
             frictions = [self._friction(p, other) for other in obstacles]
             friction = _highest(frictions) or ground or own_friction(p.geom)
             self._frictions[id(p)] = friction
-            shape = self._geometry(p, friction)
+            shape = self._geometry(p, friction, self._anisotropy(p, obstacles or floors))
             looks = self.looks[p.link]
             if id(p) in seen and shape.rgba[3] > 0:
                 looks.visuals.append(shape)
             if id(p) in solid:
                 looks.collisions.append(shape)
                 if ground is not None:
-                    looks.grounded.append(replace(shape, **self._of_surface(p, ground)))
+                    directed = self._anisotropy(p, floors)
+                    looks.grounded.append(replace(shape, **self._of_surface(p, ground, directed)))
 
-    def _geometry(self, p: PlacedGeom, friction: Friction) -> Geometry:
+    def _geometry(
+        self, p: PlacedGeom, friction: Friction, directed: Anisotropy | None = None
+    ) -> Geometry:
         place = Pose(p.place.R, p.place.p - self._around.centers[p.link])
         colour = self._materials.colour(p.geom.node)
         shape = geometry(p.geom, p.name, place, colour, self._notes)
-        return replace(shape, **self._of_surface(p, friction))
+        return replace(shape, **self._of_surface(p, friction, directed))
 
-    def _of_surface(self, p: PlacedGeom, friction: Friction) -> dict[str, Any]:
+    def _anisotropy(self, p: PlacedGeom, others: Iterable[PlacedGeom]) -> Anisotropy | None:
+        """The friction by direction of a moving geom on those of the world that it touches."""
+        met = [o for o in others if self._friction(p, o) is not None]
+        found = [self._rules.anisotropy(p, o) for o in met]
+        told = {None if one is None else (one.along, one.across, one.axes) for one in found}
+        if len(told) > 1:
+            self._notes.add("friction by direction of one pair acts in the others too", p.name)
+        return next((one for one in found if one is not None), None)
+
+    def _of_surface(
+        self, p: PlacedGeom, friction: Friction, directed: Anisotropy | None = None
+    ) -> dict[str, Any]:
         """Friction and surface velocity of a geom's surface, as fields of a geometry.
 
         If a file has no torsional and rolling friction, shapes have None for these coefficients.
@@ -186,6 +205,7 @@ class Scene:
             "friction": friction.sliding,
             "torsional_friction": friction.torsional if self._turns else None,
             "rolling_friction": friction.rolling if self._turns else None,
+            "anisotropy": directed,
             "surface_velocity": p.geom.surface[:3],
             "surface_spin": p.geom.surface[3:],
         }

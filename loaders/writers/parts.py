@@ -126,7 +126,7 @@ def frictions(mechanism: Mechanism, lost: Lost) -> dict[str, float]:
 
 
 def _note_surfaces(mechanism: Mechanism, lost: Lost) -> None:
-    """Record torsional and rolling friction, restitution, and moving surfaces."""
+    """Record friction by direction and against turning, restitution, and moving surfaces."""
     shapes = [(s.name or body.name, s) for body in mechanism.bodies for s in body.collisions]
     points = [(link_of(contact), contact) for contact in mechanism.contacts]
     obstacles = [(obstacle_name(obstacle), obstacle) for obstacle in mechanism.obstacles]
@@ -134,6 +134,8 @@ def _note_surfaces(mechanism: Mechanism, lost: Lost) -> None:
     for name, part in parts:
         if part.torsional_friction or part.rolling_friction:
             lost.add("torsional and rolling friction", name)
+        if part.anisotropy is not None:
+            lost.add("friction by direction", name)
         if part.restitution:
             lost.add("restitution", name)
         if np.any(part.surface_velocity) or np.any(part.surface_spin):
@@ -161,6 +163,8 @@ def note_joint(joint: Joint, lost: Lost, mjcf: bool = False) -> None:
         lost.add("cones of ball joints", joint.name)
     if np.isfinite(joint.largest_turn) and not mjcf:
         lost.add("largest turns of ball joints", joint.name)
+    if joint.limit_restitution > 0:
+        lost.add("restitution of limits", joint.name)
     if joint.bearing is not None:
         lost.add("bearings, whose friction follows the load", joint.name)
 

@@ -109,6 +109,8 @@ class Points:
         shape = stepping.n, len(self._slots)
         self._gamma, self._active = np.zeros(shape), np.zeros(shape, dtype=np.int64)
         self._beta = np.zeros((*shape, len(self._model.facets) or 2))
+        self._directed = self._model.contacts["directed"][: shape[1]] != 0
+        self._friction = np.zeros((*shape, 2 if self._directed.any() else 0))
         self.forces = np.zeros((*shape, 3))
 
     def fields(self, guesses: Any, some: slice) -> list[NDArray[np.void]]:
@@ -119,6 +121,8 @@ class Points:
         ]
         if self._beta.size:
             every.append((guesses.contacts, "beta", self._beta[some, :, 0], self._beta.shape[2]))
+        if self._friction.size:
+            every.append((guesses.contacts, "friction", self._friction[some, :, 0], 2))
         return [
             fields_at(wide, name, addresses(array), words, lanes)
             for wide, name, array, words in every
@@ -130,11 +134,15 @@ class Points:
         self._gamma[i] = guesses.contacts["gamma"][:whole]
         self._beta[i] = guesses.contacts["beta"][:whole, :facets]
         self._active[i] = guesses.active[:whole]
+        size = self._friction.shape[2]
+        self._friction[i] = guesses.contacts["friction"][:whole, :size]
 
     def find_forces(self, intervals: Array) -> None:
         """Mean forces over intervals (n,) [s]."""
         facets = self._model.facets
         slip = self._beta @ facets if len(facets) else self._beta
+        if self._friction.size:
+            slip = np.where(self._directed[:, None], self._friction, slip)
         impulses = np.concatenate((slip, self._gamma[:, :, None]), axis=-1)
         impulses *= (self._active != 0)[:, :, None] / intervals[:, None, None]
         np.take(impulses, self._slots, axis=1, out=self.forces, mode="clip")

@@ -18,7 +18,7 @@ from robosim.description.geometry import GEOMETRY_KINDS as GEOMETRY_KINDS
 from robosim.description.geometry import Frame as Frame
 from robosim.description.geometry import Geometry as Geometry
 from robosim.description.solid_bodies import OfShapes
-from robosim.description.surfaces import checked_surface
+from robosim.description.surfaces import Anisotropy, checked_surface
 from robosim.errors import ModelError
 from robosim.validation import Array, Frozen, frozen_array, not_negative, parts, read_only
 
@@ -165,6 +165,8 @@ class ContactPoint(Frozen):
         Largest moments about the normal, and about the tangents, divided by the normal force.
     surface_velocity, surface_spin : (3,) [m/s] and [rad/s], in body axes
         Motion of the surface relative to the body, as of a track: at the position, and about it.
+    anisotropy : Anisotropy or None
+        Friction by direction, in body axes unless it names others.
     """
 
     name: str
@@ -178,6 +180,7 @@ class ContactPoint(Frozen):
     rolling_friction: float | None = None
     surface_velocity: ArrayLike = (0.0, 0.0, 0.0)
     surface_spin: ArrayLike = (0.0, 0.0, 0.0)
+    anisotropy: Anisotropy | None = None
 
     def __post_init__(self) -> None:
         element = f"contact '{self.name}'"

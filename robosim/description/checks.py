@@ -11,6 +11,7 @@ from robosim.description.obstacles import AnyShape, obstacle_name
 from robosim.description.sensor import Sensor
 from robosim.description.soft import SoftMesh
 from robosim.description.springs import Coupling, PointSpring
+from robosim.description.surfaces import WORLD
 from robosim.description.tendon import Tendon, Term
 from robosim.errors import ModelError
 
@@ -80,6 +81,23 @@ def check_contacts(contacts: Sequence[ContactPoint], bodies: Sequence[Body]) -> 
     for contact in contacts:
         told = f"body '{contact.body}' does not exist"
         check_exists(contact.body, names, f"contact '{contact.name}'", told)
+
+
+def check_anisotropies(
+    contacts: Sequence[ContactPoint], bodies: Sequence[Body], obstacles: Sequence[AnyShape]
+) -> None:
+    """Refuse friction by direction in the axes of an unknown body."""
+    names = dict.fromkeys((*(body.name for body in bodies), WORLD))
+    parts: list[tuple[str, ContactPoint | AnyShape]] = [
+        *((f"contact '{contact.name}'", contact) for contact in contacts),
+        *((f"body '{body.name}'", shape) for body in bodies for shape in body.collisions),
+        *((f"obstacle '{obstacle_name(shape)}'", shape) for shape in obstacles),
+    ]
+    for element, part in parts:
+        one = part.anisotropy
+        if one is not None and one.axes is not None:
+            told = f"friction by direction in axes of '{one.axes}', which does not exist"
+            check_exists(one.axes, names, element, told)
 
 
 def check_pairs(

@@ -129,10 +129,14 @@ def contact_points(
 
 
 def _surface(geometry: Geometry, place: Array) -> dict[str, Any]:
-    """Torsional and rolling friction, and surface velocity, of a contact point at a place."""
+    """Surface fields of a contact point at a place, but for friction and restitution."""
     R = quaternions.rotation_matrix(np.asarray(geometry.quaternion))
     velocity, spin = (R @ np.asarray(v) for v in (geometry.surface_velocity, geometry.surface_spin))
+    directed = geometry.anisotropy
+    if directed is not None and directed.axes is None:
+        directed = directed.turned(lambda d: np.asarray(R @ np.asarray(d)))
     return {
+        "anisotropy": directed,
         "torsional_friction": geometry.torsional_friction,
         "rolling_friction": geometry.rolling_friction,
         "surface_velocity": velocity + np.cross(spin, place - np.asarray(geometry.position)),

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robosim import quaternions, se3
-from robosim.description.surfaces import checked_surface
+from robosim.description.surfaces import Anisotropy, checked_surface
 from robosim.errors import ModelError
 from robosim.validation import Array, Frozen, frozen_array, not_negative, unit_quaternion
 
@@ -98,6 +98,8 @@ class Geometry(Frozen):
     surface_velocity, surface_spin : (3,) [m/s] and [rad/s], in the shape's axes
         Motion of the surface relative to the body, as of a belt: at the shape's origin, and about
         it.
+    anisotropy : Anisotropy or None
+        Friction by direction, in the shape's axes unless it names others.
     """
 
     kind: str
@@ -116,6 +118,7 @@ class Geometry(Frozen):
     rolling_friction: float | None = None
     surface_velocity: ArrayLike = (0.0, 0.0, 0.0)
     surface_spin: ArrayLike = (0.0, 0.0, 0.0)
+    anisotropy: Anisotropy | None = None
 
     def __post_init__(self) -> None:
         element = f"geometry of '{self.name}'" if self.name else "geometry"

@@ -101,6 +101,8 @@ class Joint(Frozen):
         Largest angle between the child's z axis and the joint frame's, of a free rotation.
     largest_turn : float [rad]
         Largest angle of a free rotation from its zero, about any axis.
+    limit_restitution : float, 0 to 1
+        Newton's coefficient of restitution of the limits, `cone` and `largest_turn`.
     actuated : bool or (nv,) of bool
         Whether a controller applies a torque or force, as one bool or one per coordinate. Stored
         as one bool if all are equal; always False for a floating joint.
@@ -136,6 +138,7 @@ class Joint(Frozen):
     motion: Callable[[float], ArrayLike] | None = None
     cone: float = np.inf
     largest_turn: float = np.inf
+    limit_restitution: float = 0.0
     actuated: bool | Sequence[bool] = True
     continuous: bool | None = None
     via: tuple[str, ...] = ()
@@ -300,6 +303,11 @@ class Joint(Frozen):
             if self.nv:
                 alike = bool(np.all(each == each[0]))
                 self._set(**{what: float(each[0]) if alike else read_only(each)})
+        bounce = float(frozen_array(self.limit_restitution, (), "limit_restitution", element))
+        if not 0.0 <= bounce <= 1.0:
+            told = f"limit_restitution must be from 0 to 1, not {bounce}"
+            raise ModelError(told, element=element)
+        self._set(limit_restitution=bounce)
         for what in ("cone", "largest_turn"):
             if not isinstance(getattr(self, what), Real):
                 raise ModelError(

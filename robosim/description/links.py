@@ -19,6 +19,7 @@ from robosim.description.body import Body, ContactPoint, Frame
 from robosim.description.place import Place
 from robosim.description.sensor import Part, Sensor
 from robosim.description.soft import SoftMesh
+from robosim.description.surfaces import WORLD
 from robosim.description.tendon import Point, Wrap
 from robosim.validation import Array
 
@@ -58,17 +59,38 @@ def links_of(bodies: Iterable[Body], world_frames: Iterable[Frame]) -> dict[str 
 
 def contact_on(contact: ContactPoint, links: Links) -> ContactPoint:
     """A contact point on the body that contains its link; unchanged for a link of the world."""
+    contact = surface_on(contact, links)
     link = links.get(contact.body)
     if link is None or link.body is None:
         return contact
+    directed = contact.anisotropy
+    if directed is not None and directed.axes is None:
+        directed = directed.turned(link.axes)
     return replace(
         contact,
+        anisotropy=directed,
         body=link.body,
         position=link.point(contact.position),
         axis=None if contact.axis is None else link.axes(contact.axis),
         surface_velocity=link.axes(contact.surface_velocity),
         surface_spin=link.axes(contact.surface_spin),
     )
+
+
+def surface_on(surface: Any, links: Links) -> Any:
+    """A shape or contact point with friction by direction in the axes of a body or the world."""
+    directed = surface.anisotropy
+    link = None if directed is None else links.get(directed.axes)
+    if directed is None or link is None or directed.axes == WORLD:
+        return surface
+    return replace(surface, anisotropy=directed.turned(link.axes, link.body or WORLD))
+
+
+def body_on(body: Body, links: Links) -> Body:
+    """A body whose collision shapes have friction by direction in axes of bodies or the world."""
+    shapes = tuple(surface_on(shape, links) for shape in body.collisions)
+    same = all(a is b for a, b in zip(shapes, body.collisions, strict=True))
+    return body if same else replace(body, collisions=shapes)
 
 
 def between(part: Any, links: Links) -> Any:

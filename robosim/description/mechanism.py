@@ -150,6 +150,8 @@ class Mechanism(Composable, Frozen):
         self._set(obstacles=as_obstacles(self.obstacles))
         merged = links.links_of(self.bodies, self.world_frames)
         self._set(
+            bodies=tuple(links.body_on(body, merged) for body in self.bodies),
+            obstacles=tuple(links.surface_on(shape, merged) for shape in self.obstacles),
             joints=tuple(links.on_parent(joint, merged) for joint in self.joints),
             contacts=tuple(links.contact_on(contact, merged) for contact in self.contacts),
             springs=tuple(links.between(spring, merged) for spring in self.springs),
@@ -217,6 +219,7 @@ class Mechanism(Composable, Frozen):
         checks.check_ends(self.joints, self.springs, self.bodies)
         checks.check_meshes(self.soft_meshes, self.bodies)
         checks.check_contacts(self.contacts, self.bodies)
+        checks.check_anisotropies(self.contacts, self.bodies, self.obstacles)
         checks.check_pairs(self.contact_pairs, self.excluded_pairs, self.bodies, self.obstacles)
         solid = any(body.collisions for body in self.bodies)
         if (self.obstacles or self.self_collision) and not solid:

@@ -14,11 +14,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robosim import quaternions, se3
+from robosim.description.body import Body
 from robosim.description.geometry import Frame, Geometry, placed, pose
 from robosim.description.joint import Joint
 from robosim.description.obstacles import AnyShape, HalfSpace, TriangleMesh
 from robosim.description.place import Place
 from robosim.description.soft import SoftMesh
+from robosim.description.surfaces import WORLD
 from robosim.description.tendon import Point, Tendon, Wrap
 from robosim.description.whole import Whole
 from robosim.validation import Array
@@ -75,6 +77,8 @@ def changes(robot: Whole, E: Array, onto: Onto | None = None) -> dict[str, Any]:
 
     assert robot.home is not None
     return {
+        "bodies": tuple(_solid(body, there) for body in robot.bodies),
+        "contacts": tuple(_surface(contact, there) for contact in robot.contacts),
         "joints": tuple(joints),
         "springs": tuple(springs),
         "tendons": tuple(_tendon(tendon, there) for tendon in robot.tendons),
@@ -148,6 +152,21 @@ def _tendon(tendon: Tendon, there: Onto) -> Tendon:
     return replace(tendon, path=tuple(_item(item, there) for item in tendon.path))
 
 
+def _surface(part: Any, there: Onto) -> Any:
+    """A shape or contact point whose friction by direction may be fixed to the world."""
+    directed = part.anisotropy
+    if directed is None or directed.axes != WORLD:
+        return part
+    turned = directed.turned(lambda d: there.E[:3, :3] @ np.asarray(d), there.body or WORLD)
+    return replace(part, anisotropy=turned)
+
+
+def _solid(body: Body, there: Onto) -> Body:
+    shapes = tuple(_surface(shape, there) for shape in body.collisions)
+    same = all(a is b for a, b in zip(shapes, body.collisions, strict=True))
+    return body if same else replace(body, collisions=shapes)
+
+
 def _mesh(mesh: SoftMesh, there: Onto) -> SoftMesh:
     if None not in mesh.bodies:
         return mesh
@@ -172,13 +191,18 @@ def _item(item: Any, there: Onto) -> Any:
 def moved_obstacle(obstacle: AnyShape, E: Array) -> AnyShape:
     """An obstacle moved by a transformation (4, 4)."""
     R = E[:3, :3]
+    obstacle = _surface(obstacle, Onto(None, E))
     if isinstance(obstacle, HalfSpace):
+        directed = obstacle.anisotropy
+        if directed is not None and directed.axes is None:
+            directed = directed.turned(lambda d: R @ np.asarray(d))
         return replace(
             obstacle,
             normal=R @ np.asarray(obstacle.normal),
             point=_point(E, obstacle.point),
             surface_velocity=R @ np.asarray(obstacle.surface_velocity),
             surface_spin=R @ np.asarray(obstacle.surface_spin),
+            anisotropy=directed,
         )
     if isinstance(obstacle, TriangleMesh):
         return replace(obstacle, geometry=placed(obstacle.geometry, E))

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from robosim import quaternions
 from robosim.description.body import Geometry
-from robosim.description.surfaces import checked_surface
+from robosim.description.surfaces import Anisotropy, checked_surface
 from robosim.errors import ModelError
 from robosim.validation import Frozen, frozen_array, not_negative, unit_quaternion
 
@@ -32,6 +32,8 @@ class HalfSpace(Frozen):
         contact has the lower value of its two shapes, or that of the only shape that has one.
     surface_velocity, surface_spin : (3,) [m/s] and [rad/s], in world axes
         Motion of the surface, as of a belt: at the point, and about it.
+    anisotropy : Anisotropy or None
+        Friction by direction, in world axes unless it names others.
     """
 
     normal: ArrayLike = (0.0, 0.0, 1.0)
@@ -43,6 +45,7 @@ class HalfSpace(Frozen):
     rolling_friction: float | None = None
     surface_velocity: ArrayLike = (0.0, 0.0, 0.0)
     surface_spin: ArrayLike = (0.0, 0.0, 0.0)
+    anisotropy: Anisotropy | None = None
 
     def __init__(
         self,
@@ -55,6 +58,7 @@ class HalfSpace(Frozen):
         rolling_friction: float | None = None,
         surface_velocity: ArrayLike = surface_velocity,
         surface_spin: ArrayLike = surface_spin,
+        anisotropy: Anisotropy | None = None,
         *,
         position: ArrayLike | None = None,
     ) -> None:
@@ -70,6 +74,7 @@ class HalfSpace(Frozen):
             rolling_friction=rolling_friction,
             surface_velocity=surface_velocity,
             surface_spin=surface_spin,
+            anisotropy=anisotropy,
         )
         out = frozen_array(normal, (3,), "normal", element)
         length = float(np.linalg.norm(out))
@@ -105,6 +110,8 @@ class HeightField(Frozen):
         contact has the lower value of its two shapes, or that of the only shape that has one.
     surface_velocity, surface_spin : (3,) [m/s] and [rad/s], in the field's axes
         Motion of the surface, as of a belt: at the field's origin, and about it.
+    anisotropy : Anisotropy or None
+        Friction by direction, in the field's axes unless it names others.
     """
 
     heights: ArrayLike
@@ -118,6 +125,7 @@ class HeightField(Frozen):
     rolling_friction: float | None = None
     surface_velocity: ArrayLike = (0.0, 0.0, 0.0)
     surface_spin: ArrayLike = (0.0, 0.0, 0.0)
+    anisotropy: Anisotropy | None = None
 
     def __post_init__(self) -> None:
         element = f"height field '{self.name}'"
@@ -151,6 +159,8 @@ class TriangleMesh(Frozen):
         contact has the lower value of its two shapes, or that of the only shape that has one.
     surface_velocity, surface_spin : (3,) [m/s] and [rad/s], in the axes of the geometry
         Motion of the surface, as of a belt: at the geometry's origin, and about it.
+    anisotropy : Anisotropy or None
+        Friction by direction, in the axes of the geometry unless it names others.
     """
 
     geometry: Geometry
@@ -160,6 +170,7 @@ class TriangleMesh(Frozen):
     rolling_friction: float | None = None
     surface_velocity: ArrayLike = (0.0, 0.0, 0.0)
     surface_spin: ArrayLike = (0.0, 0.0, 0.0)
+    anisotropy: Anisotropy | None = None
 
     def __post_init__(self) -> None:
         element = f"terrain '{self.geometry.name}'"

@@ -10,6 +10,7 @@ from robosim.description.joint import Joint
 from robosim.description.obstacles import AnyShape, TriangleMesh, obstacle_name
 from robosim.description.place import Place
 from robosim.description.sensor import Sensor
+from robosim.description.surfaces import WORLD
 from robosim.description.tendon import Point, Tendon, Term, Wrap
 from robosim.description.whole import W, changed
 
@@ -25,15 +26,17 @@ def renamed(robot: W, prefix: str) -> W:
         what: tuple((prefix + a, prefix + b) for a, b in getattr(robot, what))
         for what in ("contact_pairs", "excluded_pairs")
     }
+    names = {body.name for body in robot.bodies}
     # Warnings about inertias are generated again, with the new names.
     again = {body.impossible_inertia() for body in robot.bodies}
     told = tuple(f"{prefix}: {text}" for text in robot.warnings if text not in again)
     return changed(
         robot,
-        bodies=tuple(_body(body, prefix) for body in robot.bodies),
+        bodies=tuple(_body(body, prefix, names) for body in robot.bodies),
         joints=tuple(_joint(joint, prefix) for joint in robot.joints),
         contacts=tuple(
-            replace(contact, name=prefix + contact.name, body=prefix + contact.body)
+            replace(_surface(contact, prefix, names), name=prefix + contact.name,
+                    body=prefix + contact.body)
             for contact in robot.contacts
         ),
         springs=tuple(
@@ -62,7 +65,10 @@ def renamed(robot: W, prefix: str) -> W:
             for one in robot.actuators
         ),
         sensors=tuple(_sensor(sensor, prefix) for sensor in robot.sensors),
-        obstacles=tuple(named(shape, prefix + obstacle_name(shape)) for shape in robot.obstacles),
+        obstacles=tuple(
+            named(_surface(shape, prefix, names), prefix + obstacle_name(shape))
+            for shape in robot.obstacles
+        ),
         effort_ranges={prefix + name: ends for name, ends in robot.effort_ranges.items()},
         world_frames=tuple(_frame(frame, prefix) for frame in robot.world_frames),
         world_visuals=tuple(_geometry(shape, prefix) for shape in robot.world_visuals),
@@ -87,13 +93,23 @@ def _geometry(shape: Geometry, prefix: str) -> Geometry:
     return replace(shape, name=prefix + shape.name) if shape.name else shape
 
 
-def _body(body: Body, prefix: str) -> Body:
+def _surface(part: Any, prefix: str, names: set[str]) -> Any:
+    """A shape or contact point whose friction by direction names a body with its new name."""
+    directed = part.anisotropy
+    if directed is None or directed.axes not in names - {WORLD}:
+        return part
+    return replace(part, anisotropy=replace(directed, axes=prefix + directed.axes))
+
+
+def _body(body: Body, prefix: str, names: set[str]) -> Body:
     return replace(
         body,
         name=prefix + body.name,
         frames=tuple(_frame(frame, prefix) for frame in body.frames),
         visuals=tuple(_geometry(shape, prefix) for shape in body.visuals),
-        collisions=tuple(_geometry(shape, prefix) for shape in body.collisions),
+        collisions=tuple(
+            _geometry(_surface(shape, prefix, names), prefix) for shape in body.collisions
+        ),
     )
 
 

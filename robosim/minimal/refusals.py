@@ -85,6 +85,13 @@ def resisting(robot: Mechanism) -> Iterator[tuple[str, str, str]]:
             yield f"joint '{joint.name}'", "has a bearing", "friction"
 
 
+def bouncing_limits(robot: Mechanism) -> Iterator[tuple[str, str]]:
+    """Joints whose limits have restitution: (element, description)."""
+    for joint in robot.joints:
+        if joint.limit_restitution > 0 and joint.resists:
+            yield f"joint '{joint.name}'", "has limits with restitution"
+
+
 def check_integrator(robot: Mechanism, integrator: str, order: int) -> None:
     """Refuse loops and couplings unless the integrator has multipliers, and rotors of rotations.
 

@@ -459,6 +459,12 @@ def refuse_rotations(robot: Mechanism, ignore: Collection[str]) -> None:
     """Refuse joints for which there are no expressions."""
     for joint in robot.tree_joints:
         element = f"joint '{joint.name}'"
+        if joint.limit_restitution > 0 and "limits" not in ignore:
+            raise ModelError(
+                "has limits with restitution, which trajectory optimisation does not have: replace "
+                "it, or leave limits out by ignore=('limits',)",
+                element=element,
+            )
         if any(one is not None for one in joint.potentials):
             raise ModelError(
                 "has a potential, which trajectory optimisation does not have: use optimize.ilqr",
@@ -482,7 +488,7 @@ def refuse_rotations(robot: Mechanism, ignore: Collection[str]) -> None:
 
 def refuse_contact(contact: ContactPoint) -> None:
     """Refuse contacts other than points and balls with friction."""
-    for name in ("axis", "torsional_friction", "rolling_friction"):
+    for name in ("axis", "torsional_friction", "rolling_friction", "anisotropy"):
         if getattr(contact, name) is not None:
             raise ModelError(
                 f"has {name}, which trajectory optimisation does not have: replace it",

@@ -105,7 +105,7 @@ def mjcf(
     Raises
     ------
     PeerError
-        For a joint that is not supported here.
+        For a joint, or friction by direction, that is not supported here.
     """
     root = etree.Element("mujoco", model=robot.name)
     etree.SubElement(root, "compiler", angle="radian")
@@ -135,6 +135,8 @@ def mjcf(
             raise PeerError(f"joint '{joint.name}': a {joint.kind} joint has no MJCF here")
         if joint.bearing is not None:
             raise PeerError(f"joint '{joint.name}': a bearing has no MJCF")
+        if joint.limit_restitution > 0:
+            raise PeerError(f"joint '{joint.name}': restitution of limits has no MJCF")
         body = by_name[joint.child]
         R_offset = quaternions.rotation_matrix(np.asarray(joint.offset))
         before = by_name[joint.parent].reference_position if joint.parent else np.zeros(3)
@@ -179,6 +181,9 @@ def _write_body(element: Any, robot: Mechanism, body: Body, soft: Mapping[str, s
         element, "inertial", pos=_text(-reference), mass=_text(body.mass),
         fullinertia=_text(moments),
     )  # fmt: skip
+    for contact in robot.contacts:
+        if contact.anisotropy is not None:
+            raise PeerError(f"contact '{contact.name}': friction by direction has no MJCF here")
     frictions = [contact.friction for contact in robot.contacts if contact.body == body.name]
     for shape in body.collisions if frictions else ():
         size = np.array(shape.size)

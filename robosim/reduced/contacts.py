@@ -97,5 +97,7 @@ def lacking(contact: ContactPoint) -> Iterator[str]:
     for name in ("torsional", "rolling"):
         if getattr(contact, f"{name}_friction"):
             yield f"has {name} friction"
+    if contact.anisotropy is not None:
+        yield "has friction by direction"
     if np.any(contact.surface_velocity) or np.any(contact.surface_spin):
         yield "has a surface that moves by itself"

@@ -11,6 +11,7 @@ from robosim.description.tendon import Point
 from robosim.errors import ModelError
 from robosim.minimal.refusals import (
     INSTEAD,
+    bouncing_limits,
     check_ignored,
     check_inertias,
     loop_extras,
@@ -53,7 +54,8 @@ def check_robot(
         raise ModelError(f"{what}, which {where} does not have: {instead}", element=element)
     if plain and "friction" not in ignore:
         _check_bearings(robot)
-    for element, what in (*_unsupported(robot, contacts), *loop_extras(robot)):
+    bouncing = () if "limits" in ignore else bouncing_limits(robot)
+    for element, what in (*_unsupported(robot, contacts), *loop_extras(robot), *bouncing):
         raise ModelError(
             f"{what}, which the reduced formulation does not have: {INSTEAD}", element=element
         )

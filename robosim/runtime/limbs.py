@@ -92,7 +92,9 @@ def _hub(lanes: Sequence[Lane]) -> tuple[int, int]:
 
 def find_lanes(robot: Mechanism, whole: Parts) -> list[Lane] | None:
     """A robot of the trunk and one limb, for each limb; None without four similar limbs."""
-    if not suits_lanes([whole]) or np.any(whole.model.contacts["companions"]):
+    contacts = whole.model.contacts
+    # A direction may be fixed to another limb.
+    if not suits_lanes([whole]) or np.any(contacts["companions"]) or np.any(contacts["directed"]):
         return None
     hub_and_limbs = find_limbs(whole.model)
     if hub_and_limbs is None:
@@ -112,7 +114,10 @@ def find_lanes(robot: Mechanism, whole: Parts) -> list[Lane] | None:
         model = compile_model(part, facets, True, velocity_limits)
         rows = _rows(whole.model, chosen, most)
         out.append(Lane(part, model, rows.beside(out[0].rows) if out else rows))
-    return out if all(are_alike(one.model, out[0].model) for one in out) else None
+    # Only some limbs may bounce.
+    bouncing = {len(one.model.restitution) for one in out}
+    alike = len(bouncing) == 1 and all(are_alike(one.model, out[0].model) for one in out)
+    return out if alike else None
 
 
 def find_limbs(model: Model) -> tuple[list[int], list[list[int]]] | None:

@@ -402,6 +402,8 @@ def contact_forces(robot: Mechanism, parts: Parts, interval: float) -> Array:
     active = parts.memory.guesses.active[ground] != 0
     beta, facets = contacts["beta"], parts.model.facets
     forces[:, :2] = beta[:, : len(facets)] @ facets if len(facets) else beta[:, :2]
+    directed = parts.model.contacts["directed"][ground] != 0
+    forces[directed, :2] = contacts["friction"][directed, :2]
     forces[:, 2] = contacts["gamma"]
     out[order] = np.where(active[:, None], forces / interval, 0.0)
     return out

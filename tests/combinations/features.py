@@ -14,6 +14,7 @@ import numpy as np
 from random_mechanisms import closing_joint
 
 from robosim import (
+    Anisotropy,
     Body,
     Coupling,
     Geometry,
@@ -75,7 +76,7 @@ IN_LANES = {
     "planar_fixed_orientation", "axis_rotation", "fixed_orientation", "sphere", "box", "capsule",
     "cylinder", "hull", "restitution", "points", "joint_spring", "damping", "rotor",
     "dry_friction", "limits", "velocity_limit", "motion", "drag", "implicit_pd", "explicit_pd",
-    "linearized_cone",
+    "linearized_cone", "anisotropy", "bouncing_limits",
 }  # fmt: skip
 MOST = {"joint": 4, "shape": 2, "below": 1, "ground": 1, "control": 1, "solver": 1}
 """Largest numbers of features of a kind in a row."""
@@ -263,6 +264,14 @@ def torsional_friction(make: Builder) -> None:
     make.surface["torsional_friction"] = make.drawn.uniform(1e-3, 5e-3)
 
 
+@feature("surface", loss=True)
+def anisotropy(make: Builder) -> None:
+    """Friction by direction, fixed to each shape, to the world or to a body."""
+    axes = make.drawn.choice((None, "world", make.chain[0] if make.chain else None))
+    factors = make.drawn.choice(((1.0, 0.3), (0.0, 1.0), (0.8, 1.2)))
+    make.surface["anisotropy"] = Anisotropy(make.drawn.normal(3), *factors, axes=axes)
+
+
 @feature("surface", motor=True)
 def surface_velocity(make: Builder) -> None:
     make.surface["surface_velocity"] = tuple(make.drawn.uniform(-1, 1, size=3))
@@ -394,6 +403,14 @@ def limits(make: Builder) -> None:
             continue
         at, room = make.home[joint.name], make.drawn.uniform(0.01, 0.1)
         make.change(joint, lower=at - room, upper=at + 0.02)
+
+
+@feature("element", loss=True, rough=True)
+def bouncing_limits(make: Builder) -> None:
+    """Stops that a joint bounces off."""
+    limits(make)
+    for joint in make.moving():
+        make.change(joint, limit_restitution=make.drawn.uniform(0.3, 1.0))
 
 
 @feature("element", loss=True, rough=True)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from robosim import OptionError, Simulation, linearize
+from robosim import Body, Joint, Mechanism, OptionError, Simulation, linearize
 from robosim.kernels.step.impact import SHORT
 from robosim.models import builders
 
@@ -127,3 +127,20 @@ def test_a_hundred_steps():
         by_run = np.concatenate(turned) / (2 * size)
         size_of = np.abs(by_run).max()
         np.testing.assert_allclose(product[:, k], by_run, rtol=0, atol=2e-3 * size_of)
+
+
+@pytest.mark.parametrize("gap", [0.3e-3, 0.8e-3])
+def test_a_cart_that_bounces_off_its_stop(gap):
+    """As the ball does off the ground."""
+    e, u, stop = 0.7, 2.0, 0.3
+    joint = Joint("rail", "prismatic", None, "cart", (1, 0, 0), upper=stop, limit_restitution=e)
+    robot = Mechanism("slider", (Body("cart", 2.0, 0.02 * np.eye(3)),), (joint,))
+    sim = Simulation(robot, DT, (0.0, 0.0, 0.0), tolerance=TOLERANCE)
+    sim.set_state([stop - gap], [u])
+    found = linearize(sim)
+    back = (1.0 - SHORT) * gap + e * (u * DT - SHORT * gap)
+    np.testing.assert_allclose(found.q, stop - back, rtol=1e-9)
+    np.testing.assert_allclose(found.v, -e * u, rtol=1e-6)
+    expected = [[1.0 - SHORT - SHORT * e, -e * DT], [0.0, -e]]
+    np.testing.assert_allclose(found.A[0], expected[0], rtol=0, atol=1e-5)
+    np.testing.assert_allclose(found.A[1] / (u / gap, 1.0), expected[1], rtol=0, atol=1e-5)

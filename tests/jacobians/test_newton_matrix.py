@@ -9,7 +9,7 @@ import pytest
 from kernels_for_tests import contact_answer, parts_of, residual_along, start_newton
 from random_mechanisms import random_coordinates, random_tree
 
-from robosim import Mechanism, Simulation, Soft, Tendon
+from robosim import Anisotropy, Mechanism, Simulation, Soft, Tendon
 from robosim.compiled.elimination import depth_first_order, eliminate
 from robosim.tendons import Point, Pulley, Wrap
 
@@ -162,13 +162,17 @@ def test_newton_matrix(base, contacts):
     assert_newton_matrix(sim)
 
 
-def test_newton_matrix_with_friction_against_turning():
+@pytest.mark.parametrize("by_direction", [False, True])
+def test_newton_matrix_with_friction_against_turning(by_direction):
     """Torsional and rolling friction follow the normal impulse; surfaces move by themselves."""
-    rng = np.random.default_rng(8)
+    rng, directions = np.random.default_rng(8), np.random.default_rng(9).normal(size=(14, 3))
+    axes = None, "world", "b1"
+    ones = [Anisotropy(d, 0.3, axes=axes[k % 3]) for k, d in enumerate(directions)]
     robot = random_tree(rng, 7, "floating", KINDS, 2)
     contacts = [
         replace(contact, torsional_friction=0.03, rolling_friction=0.02 if k % 2 else None,
-                surface_velocity=rng.normal(size=3), surface_spin=rng.normal(size=3))
+                surface_velocity=rng.normal(size=3), surface_spin=rng.normal(size=3),
+                anisotropy=ones[k] if by_direction else None)
         for k, contact in enumerate(robot.contacts)
     ]  # fmt: skip
     sim = set_up(replace(robot, contacts=contacts), rng)

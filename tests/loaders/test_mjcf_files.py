@@ -230,19 +230,41 @@ def test_what_is_not_read_is_told_by_name(tmp_path):
     assert robosim.load(write(tmp_path, mjcf()), strict=True).warnings == ()
 
 
-@pytest.mark.parametrize(
-    ("friction", "alike"), [(".2 .3", False), (".2", False), (".2 .2", True), ("1", True)]
-)
-def test_friction_by_direction_is_told(tmp_path, friction, alike):
-    """The second coefficient of a pair is 1 by default, in MuJoCo too."""
+def paired(tmp_path, friction, more=""):
     world = '<geom name="floor" type="plane" size="1 1 1"/><body name="b" pos="0 0 1"><freejoint/>'
-    world += '<geom name="ball" size=".1"/></body>'
-    pair = f'<contact><pair geom1="floor" geom2="ball" friction="{friction}"/></contact>'
+    world += '<geom name="ball" size=".1"/></body><body name="c" pos="0 0 2"><freejoint/>'
+    world += '<geom name="other" size=".1"/></body>'
+    pair = f'<pair geom1="floor" geom2="ball" friction="{friction}" {more}/>'
+    pair += f'<pair geom1="other" geom2="ball" friction="{friction}" {more}/>'
     path = tmp_path / "m.xml"
-    path.write_text(f"<mujoco><worldbody>{world}</worldbody>{pair}</mujoco>")
-    told = [text for text in robosim.load(path).warnings if "alike in all directions" in text]
-    assert len(told) == (0 if alike else 1)
-    assert alike or "floor and ball" in told[0]
+    path.write_text(f"<mujoco><worldbody>{world}</worldbody><contact>{pair}</contact></mujoco>")
+    return robosim.load(path)
+
+
+@pytest.mark.parametrize(
+    ("friction", "factors"),
+    [(".2 .4", (0.5, 1)), (".2", (0.2, 1)), (".4 0", (1, 0)), (".2 .2", None), ("1", None)],
+)
+def test_friction_by_direction(tmp_path, friction, factors):
+    """The second coefficient of a pair is 1 by default, in MuJoCo too."""
+    robot = paired(tmp_path, friction)
+    one = next(c for c in robot.contacts if c.body == "b").anisotropy
+    told = [text for text in robot.warnings if "alike in all directions" in text]
+    assert len(told) == (factors is not None)
+    if factors is None:
+        assert one is None
+        return
+    assert (one.along, one.across) == pytest.approx(factors)
+    assert one.axes == "world"
+    np.testing.assert_array_equal(one.direction, (0, 1, 0))
+    assert "other and ball" in told[0]
+    assert "floor" not in told[0]
+
+
+def test_rolling_friction_by_direction_is_told(tmp_path):
+    told = paired(tmp_path, "1 1 .01 .02 .03", 'condim="6"').warnings
+    assert any("rolling friction counts alike" in text and "floor" in text for text in told)
+    assert not any("rolling" in text for text in paired(tmp_path, "1 1 .01 .02 .03").warnings)
 
 
 def test_options_for_urdf_are_refused(tmp_path):

@@ -99,6 +99,34 @@ class TestFriction:
         robot = robosim.load(write(link_xml("a", inside)))
         assert {contact.friction for contact in robot.contacts} == {0.25}
 
+    @pytest.mark.parametrize(
+        ("inside", "friction", "factors", "axes"),
+        [('<mu1>0.4</mu1><mu2>0.8</mu2><fdir1 value="2 0 0"/>', 0.8, (0.5, 1.0), None),
+         ('<mu>0.4</mu><mu2>0</mu2><fdir1 gz:expressed_in="b">1 0 0</fdir1>', 0.4, (1, 0), "b")],
+    )  # fmt: skip
+    @pytest.mark.parametrize("nested", [False, True])
+    def test_by_direction(self, write, inside, friction, factors, axes, nested):
+        if nested:
+            inside = inside.replace("mu1>", "mu>")
+            inside = f"<friction><ode>{inside}</ode></friction>"
+            inside = f"<collision><surface>{inside}</surface></collision>"
+        scheme = 'xmlns:gz="http://gazebosim.org/schema"'
+        robot = self.loaded(write, f'<gazebo {scheme} reference="a">{inside}</gazebo>')
+        points = [contact for contact in robot.contacts if contact.body == "a"]
+        for part in (robot.bodies[0].collisions[0], *points):
+            one = part.anisotropy
+            assert part.friction == friction
+            assert (one.along, one.across, one.axes) == (*factors, axes)
+            np.testing.assert_array_equal(one.direction, (1, 0, 0))
+        assert robot.bodies[1].collisions[0].anisotropy is None
+        assert not about(robot, "lowest")
+        assert not about(robot, "fdir1")
+
+    def test_a_direction_in_axes_of_no_link(self, write):
+        inside = '<mu1>1</mu1><mu2>0</mu2><fdir1 expressed_in="x">1 0 0</fdir1>'
+        with pytest.raises(LoadError, match=r"fdir1.*'x', which is no link"):
+            self.loaded(write, f'<gazebo reference="a">{inside}</gazebo>')
+
     def test_of_two_directions_is_the_lower_one(self, write):
         robot = self.loaded(write, '<gazebo reference="a"><mu1>0.9</mu1><mu2>0.4</mu2></gazebo>')
         assert robot.bodies[0].collisions[0].friction == 0.4

@@ -18,6 +18,7 @@ from random_mechanisms import random_coordinates, random_quaternion, random_tree
 
 import robosim
 from robosim import (
+    Anisotropy,
     Body,
     ContactPoint,
     Coupling,
@@ -1072,10 +1073,12 @@ def test_what_resists_turning_and_moves_by_itself_is_told(tmp_path):
     ball = sphere(0.1)
     (body,), (point,) = ball.bodies, ball.contacts
     point = replace(point, rolling_friction=0.01, restitution=0.5)
-    shape = replace(body.collisions[0], surface_velocity=(1.0, 0.0, 0.0))
+    directed = Anisotropy((1, 0, 0), 0.5)
+    shape = replace(body.collisions[0], surface_velocity=(1, 0, 0), anisotropy=directed)
     robot = replace(ball, contacts=(point,), bodies=(replace(body, collisions=(shape,)),))
     for suffix in ("urdf", "xml"):
         lost = " ".join(robosim.save(robot, tmp_path / f"m.{suffix}"))
         assert "torsional and rolling friction" in lost
         assert "motions that surfaces have by themselves" in lost
+        assert "friction by direction" in lost
         assert "restitution" in lost

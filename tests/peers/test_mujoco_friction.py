@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import robosim
-from robosim import Geometry, HalfSpace, Mechanism
+from robosim import Anisotropy, Geometry, HalfSpace, Mechanism
 from robosim.quaternions import rotation_matrix
 
 mujoco = pytest.importorskip("mujoco")
@@ -44,11 +44,13 @@ def test_friction_is_that_of_mujoco(tmp_path, floor, ball, pair):
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
     (contact,) = data.contact
-    sliding, _, torsional, rolling, _ = contact.friction
+    one, two, torsional, rolling, _ = contact.friction
     expected = [f if contact.dim >= n else 0.0
-                for f, n in ((sliding, 3), (torsional, 4), (rolling, 6))]  # fmt: skip
+                for f, n in ((one, 3), (two, 3), (torsional, 4), (rolling, 6))]  # fmt: skip
     (ours,) = robot.contacts
-    told = (ours.friction, ours.torsional_friction or 0.0, ours.rolling_friction or 0.0)
+    directed = ours.anisotropy or Anisotropy((0, 1, 0))
+    told = (ours.friction * directed.along, ours.friction * directed.across,
+            ours.torsional_friction or 0.0, ours.rolling_friction or 0.0)  # fmt: skip
     np.testing.assert_allclose(told, expected, rtol=1e-12)
 
 
@@ -123,3 +125,30 @@ def test_a_plane_that_moves_is_an_obstacle(tmp_path):
     assert robot.contacts == ()
     np.testing.assert_allclose(belt.surface_velocity, (0, 1, 0), rtol=0, atol=1e-12)
     assert isinstance(robot.bodies[0].collisions[0], Geometry)
+
+
+@pytest.mark.parametrize(
+    ("floor", "geom"),
+    [("", 'type="box" size=".1 .1 .1"'), ("", 'type="capsule" size=".1 .2" euler="90 20 0"'),
+     ('euler="20 0 0"', 'size=".1"'), ('euler="60 0 0"', 'size=".1"')],
+)  # fmt: skip
+def test_directions_are_those_of_mujoco(tmp_path, floor, geom):
+    """The tangents of MuJoCo's contacts, which the coefficients of a pair belong to in turn."""
+    pair = '<contact><pair geom1="floor" geom2="g" friction=".5 .1 0 0 0"/></contact>'
+    text = f"""<mujoco><worldbody><geom name="floor" type="plane" size="5 5 1" {floor}/>
+<body name="b" pos="0 0 .09" euler="0 0 30"><freejoint/><geom name="g" {geom}/></body>
+</worldbody>{pair}</mujoco>"""
+    robot, model = loaded(tmp_path, text)
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    frame = data.contact[0].frame.reshape(3, 3)
+    parts = robot.contacts or robot.bodies[0].collisions
+    one = parts[0].anisotropy
+    R = np.eye(3) if one.axes == "world" else data.xmat[1].reshape(3, 3)
+    if isinstance(parts[0], Geometry) and one.axes is None:
+        R = R @ rotation_matrix(parts[0].quaternion)
+    direction = R @ one.direction
+    direction -= frame[0] * (frame[0] @ direction)
+    cosine = frame[1] @ direction / np.linalg.norm(direction)
+    assert abs(cosine) == pytest.approx(1.0, abs=1e-9)
+    assert (one.along, one.across) == pytest.approx((1.0, 0.2))

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 import robosim
 from robosim import (
+    Anisotropy,
     Bearing,
     Body,
     ContactPoint,
@@ -305,6 +306,7 @@ BALL = Geometry("sphere", (0.1,))
                 ({"restitution": 0.5}, "has restitution"),
                 ({"torsional_friction": 0.1}, "has torsional friction"),
                 ({"rolling_friction": 0.1}, "has rolling friction"),
+                ({"anisotropy": Anisotropy((1, 0, 0), 0.5)}, "has friction by direction"),
                 ({"surface_velocity": (1, 0, 0)}, "has a surface that moves by itself"),
                 ({"surface_spin": (1, 0, 0)}, "has a surface that moves by itself"),
             )

@@ -12,6 +12,7 @@ from random_mechanisms import random_mechanism, random_quaternion
 
 import robosim
 from robosim import (
+    Anisotropy,
     Body,
     ContactPoint,
     Coupling,
@@ -272,6 +273,29 @@ def test_world_things_move_with_the_other_one():
     np.testing.assert_allclose(found["b/slope"].point, (0, 3, 5), atol=1e-15)
     np.testing.assert_allclose(found["b/slope"].surface_velocity, (1, 0, 0))
     np.testing.assert_allclose(found["b/box"].position, (9, 0, 5))
+
+
+def test_directions_of_friction_move_and_are_renamed():
+    """Those of the world with what replaces it, others with the names of their bodies."""
+    turn = from_axis_angle((1, 0, 0), np.pi / 2)
+    names = None, "world", "ball"
+    points = tuple(
+        ContactPoint(f"p{k}", "ball", (0, 0, 0), 0.1, anisotropy=Anisotropy((0, 1, 0), 0.5, axes=a))
+        for k, a in enumerate(names)
+    )
+    shapes = tuple(HalfSpace(name=one.name, anisotropy=one.anisotropy) for one in points)
+    other = ball(contacts=points, obstacles=shapes)
+    solid = replace(other.bodies[0], collisions=tuple(
+        Geometry("sphere", (0.1,), anisotropy=one.anisotropy) for one in points))  # fmt: skip
+    both = ball("first").add(replace(other, bodies=(solid,)), (0, 0, 5), turn, prefix="b/",
+                             contact="none")  # fmt: skip
+    up = (0, 0, 1)
+    for parts, turned in ((both.contacts[-3:], [(0, 1, 0), up, (0, 1, 0)]),
+                          (both.bodies[-1].collisions, [(0, 1, 0), up, (0, 1, 0)]),
+                          (both.obstacles, [up, up, (0, 1, 0)])):  # fmt: skip
+        assert [part.anisotropy.axes for part in parts] == [None, "world", "b/ball"]
+        found = [part.anisotropy.direction for part in parts]
+        np.testing.assert_allclose(found, turned, rtol=0, atol=1e-15)
 
 
 def test_a_base_that_something_acts_along_moves_with_its_anchor():

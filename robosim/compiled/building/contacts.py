@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,13 +27,16 @@ from robosim.description.bearing import Bearing
 from robosim.description.body import Body
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
-from robosim.description.surfaces import TURNING, lowest
+from robosim.description.surfaces import TURNING, WORLD, Anisotropy, lowest
 from robosim.description.tendon import Tendon, Term
 from robosim.validation import Array
 
 # Files write 1e14 for a wheel that must not slip. A cone of 84 degrees prevents slip as well, and
 # keeps the solver's numbers in range.
 MAX_FRICTION = 10.0
+
+# So that a tangent without friction is still one that slip is told along.
+LEAST_PART = 1e-9
 
 # Limits of a coordinate that are closer to each other [m or rad] are moved apart, because an
 # interior-point method needs an interior.
@@ -67,6 +70,7 @@ def contact_records(
             point.surface_velocity, point.surface_spin, point.position
         )
         record["drifts"] = np.any(record["surface"])
+        add_direction(record, point.anisotropy, {**index, WORLD: nb}, record["body"], np.eye(3))
     limits: list[Any] = []
     for j, joint in enumerate(mechanism.joints):
         if joint.motion is not None:
@@ -115,6 +119,27 @@ def surface_twist(velocity: ArrayLike, spin: ArrayLike, origin: ArrayLike) -> Ar
     """Velocity at the frame's origin and spin, (6,), of a surface with a velocity at `origin`."""
     turn = np.asarray(spin)
     return np.concatenate((np.asarray(velocity) - np.cross(turn, np.asarray(origin)), turn))
+
+
+def add_direction(
+    record: np.void, one: Anisotropy | None, index: Mapping[str, int], own: int, R: Array
+) -> None:
+    """Set the friction by direction of a CONTACT or PAIR record, whose mu is that without.
+
+    `R` (3, 3) turns the axes of the anisotropy's own shape to those of the body `own`.
+    """
+    record["along"] = record["across"] = 1.0
+    if one is None:
+        return
+    two = np.minimum(MAX_FRICTION, record["mu"] * np.array((one.along, one.across)))
+    record["mu"] = two.max()
+    if two[0] == two[1]:
+        return
+    record["along"], record["across"] = np.maximum(two / two.max(), LEAST_PART)
+    record["directed"] = 1
+    direction = np.asarray(one.direction)
+    record["direction"] = R @ direction if one.axes is None else direction
+    record["axes"] = own if one.axes is None else index[one.axes]
 
 
 def add_turning(record: np.void, surfaces: Sequence[Any]) -> None:

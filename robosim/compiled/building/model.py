@@ -67,7 +67,7 @@ def compile_model(
         articulated,
         loops,
         charts,
-        restitutions(mechanism, collision, n_slots),
+        restitutions(mechanism, contacts, collision, n_slots),
         compile_actuators(mechanism, len(coordinates)),
         drag_records(mechanism),
         compile_bearings(mechanism, contacts),

@@ -6,6 +6,7 @@ import numpy as np
 
 from robosim.compiled.building.contacts import (
     MAX_FRICTION,
+    add_direction,
     add_turning,
     gyration,
     surface_twist,
@@ -16,6 +17,7 @@ from robosim.compiled.model import Collision
 from robosim.compiled.records.shape import PAIR
 from robosim.description.mechanism import Mechanism
 from robosim.description.obstacles import AnyShape, HalfSpace, TriangleMesh
+from robosim.description.surfaces import WORLD, slipperiest
 from robosim.validation import Array
 
 
@@ -23,6 +25,7 @@ def compile_pairs(mechanism: Mechanism, n_contacts: int) -> Collision:
     """Shapes and pairs of a mechanism, pairs writeable; none if it can touch only the ground."""
     scene = mechanism.touching_shapes()
     nb = len(mechanism.bodies)
+    bodies = {body.name: i for i, body in enumerate(mechanism.bodies)} | {WORLD: nb}
     index: dict[int, int] = {}
     shapes: list[AnyShape] = []
     for sides in scene:
@@ -45,6 +48,11 @@ def compile_pairs(mechanism: Mechanism, n_contacts: int) -> Collision:
         moving = [mechanism.bodies[body] for body, _ in sides if body is not None]
         record["scale"] = gyration(max(moving, key=lambda body: body.mass))
         add_turning(record, [shape for _, shape in sides])
+        found = slipperiest(shape.anisotropy for _, shape in sides)
+        body, shape = sides[found or 0]
+        own = nb if body is None else body
+        one = None if found is None else shape.anisotropy
+        add_direction(record, one, bodies, own, _turn(shape, records[index[id(shape)]]))
         record["drifts"] = np.any(record["surface_a"]) or np.any(record["surface_b"])
         kinds = [int(records["kind"][index[id(shape)]]) for _, shape in sides]
         n_slots = 1 if max(kinds) == SPHERE else 2 if max(kinds) <= CAPSULE else 8
@@ -55,9 +63,14 @@ def compile_pairs(mechanism: Mechanism, n_contacts: int) -> Collision:
     return Collision(records, data, pairs)
 
 
+def _turn(shape: AnyShape, record: np.void) -> Array:
+    """Rotation (3, 3) of the axes that a surface is described in to those of its body."""
+    return np.eye(3) if isinstance(shape, HalfSpace) else np.asarray(record["R"])
+
+
 def _surface(shape: AnyShape, record: np.void) -> Array:
     """Velocity and spin of a surface by itself, (6,), about the centre of mass in body axes."""
-    R = np.eye(3) if isinstance(shape, HalfSpace) else record["R"]
+    R = _turn(shape, record)
     velocity, spin = (R @ np.asarray(v) for v in (shape.surface_velocity, shape.surface_spin))
     place = shape.geometry if isinstance(shape, TriangleMesh) else shape
     origin = place.point if isinstance(place, HalfSpace) else place.position

@@ -7,6 +7,15 @@ import numpy as np
 from robosim.compiled.arrays import with_rows
 from robosim.compiled.records.sizes import MAX_FACETS, TRENDS
 
+# Friction by direction (`robosim.kernels.contact.directions`), of contacts and pairs.
+DIRECTED = [
+    ("directed", "i8"),  # 1 where friction depends on the direction
+    ("axes", "i8"),  # body in whose axes the direction is given, nb for the world
+    ("direction", "f8", (3,)),  # of the material, of length 1
+    ("along", "f8"),  # part of mu that acts along the direction, one of both is 1
+    ("across", "f8"),  # and across it
+]
+
 CONTACT = np.dtype(
     [
         ("kind", "i8"),
@@ -49,6 +58,7 @@ CONTACT = np.dtype(
         ("surface", "f8", (6,)),
         ("surface_o", "f8", (6,)),
         ("drifts", "i8"),
+        *DIRECTED,
         ("body_other", "i8"),  # blocks (row body, column other) and (row other, column body)
         ("other_body", "i8"),
     ]
@@ -63,6 +73,9 @@ CONTACT_GUESS = np.dtype(
         ("c", "f8"),  # slack of the linearized friction cone [N s]
         ("beta", "f8", (MAX_FACETS,)),  # friction impulses along the facets, or along x, y [N s]
         ("eta", "f8", (MAX_FACETS,)),  # their slacks, or the slip in x, y [m/s]
+        # Friction impulse, or turning impulse of a companion, where friction depends on the
+        # direction; over the last interval, in world axes [N s].
+        ("friction", "f8", (3,)),
         # Impulse over mass minus motion, of friction and normal, as of an augmented Lagrangian:
         ("augmented", "f8", (3,)),
         ("changed", "f8", (3, TRENDS)),  # change of `augmented`, change of this change, and so on

@@ -26,6 +26,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from robosim.compiled.records.contact import DIRECTED
+
 SHAPE = np.dtype(
     [
         ("kind", "i8"),
@@ -95,6 +97,7 @@ PAIR = np.dtype(
         ("surface_a", "f8", (6,)),
         ("surface_b", "f8", (6,)),
         ("drifts", "i8"),
+        *DIRECTED,
         ("slot_begin", "i8"),  # of Workspace.slots, room for its features
         ("slot_end", "i8"),
         ("block_ab", "i8"),  # (row body a, column body b), -1 while there is none

@@ -18,7 +18,8 @@ of the points that are touched at either knot count half. All this is of second 
 cross, where a rim touches an edge or a side, and where a contact travels along the axis of a
 capsule, it is that of the first knot.
 
-A surface may move by itself, as a belt does: see `surfaces`.
+A surface may move by itself, as a belt does: see `surfaces`. Where friction depends on the
+direction, both tangents are scaled: see `directions`.
 
 Limits and the dry friction of coordinates, which are the same on joints, are in `limits`.
 """
@@ -29,6 +30,7 @@ from robosim.compiled.kinds import EDGE, LIMIT, PLANE, RIM, RIM_EDGE
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import pick
 from robosim.kernels.compiler.rows import row_of, shifted, write_row
+from robosim.kernels.contact.directions import direct_tangents
 from robosim.kernels.contact.rims import is_rim, place_rim, place_rim_edge, rim_row
 from robosim.kernels.contact.surfaces import add_drift_rows, mean_drift, start_drift
 from robosim.kernels.equations.algebra import cross, dot, perpendiculars, rotate
@@ -165,6 +167,8 @@ def start_contact(contact, poses, dt, w, t):
             w.roll[i] = -contact.radius * n[i]
             w.center1[i], w.arm1[i] = t.y[i], t.y[i] + w.roll[i]
     perpendiculars(n, w.frame[0], w.frame[1])
+    if contact.directed != 0:
+        direct_tangents(contact, poses, w.frame, t)
     if moves(contact.body, poses):
         spread_rows(w.frame, w.arm1, 1.0, w.L)
     if moves(contact.other, poses):

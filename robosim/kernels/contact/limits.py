@@ -10,6 +10,7 @@ from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import pick
 from robosim.kernels.contact.kinematics import depth_left
 from robosim.kernels.equations.algebra import fill, quaternion_back
+from robosim.kernels.equations.joint import joint_motion_map
 
 
 @kernel
@@ -67,6 +68,21 @@ def coordinate_rows(contact, joint, q, out, t):
         cone_slope(joint, q, t.y)
         for k in range(3):
             out[2, joint.m_T + k] = contact.scale * t.y[k]
+
+
+@kernel
+def start_stop(contact, joint, poses, q, w, t):
+    """w.L and w.L_o of a limit at a knot, by the twists of the joint's child and parent."""
+    for i in range(3):
+        fill(0.0, w.L[i])
+        fill(0.0, w.L_o[i])
+        fill(0.0, w.R[i])
+    coordinate_rows(contact, joint, q, w.R, t)
+    joint_motion_map(joint, poses[joint.parent], poses[joint.child], q, t, 0, t.S_a, t.S_b)
+    for row in range(joint.m_T + joint.m_R):
+        for k in range(6):
+            w.L[2, k] += w.R[2, row] * t.S_b[row, k]
+            w.L_o[2, k] += w.R[2, row] * t.S_a[row, k]
 
 
 @kernel

@@ -3,13 +3,13 @@
 from math import inf
 
 from robosim.compiled.kinds import TORSION
-from robosim.kernels.compiler.jit import entry
+from robosim.kernels.compiler.jit import entry, kernel
 from robosim.kernels.contact.kinematics import on_joint, place_contact
 from robosim.kernels.contact.law import contact_impulse
 from robosim.kernels.contact.rims import is_rim
 from robosim.kernels.contact.slots import find_near
-from robosim.kernels.contact.turning import is_companion
-from robosim.kernels.equations.algebra import fill
+from robosim.kernels.contact.turning import is_companion, turn_to_world
+from robosim.kernels.equations.algebra import assign, fill
 from robosim.kernels.equations.coordinates import load_poses
 
 
@@ -29,7 +29,7 @@ def read_contacts(model, state, memory, work, out):
         reading.slot = k
         reading.gap = place_contact(contact, work.pose2, t)
         c = memory.guesses.contacts[k]
-        contact_impulse(c.beta, c.gamma, model.facets, t.arm)
+        world_impulse(contact, w.frame, c, model.facets, t.arm, t.f)
         # A contact of the world with a body is told as one of the body with the world.
         flipped = contact.body == nb
         sign = -1.0 if flipped else 1.0
@@ -39,21 +39,30 @@ def read_contacts(model, state, memory, work, out):
             inward = 0.0 if is_rim(contact) else contact.radius
             reading.position[i] = work.pose2[contact.body].x[i] + t.y[i] - inward * t.w[i]
             reading.normal[i] = sign * t.w[i]
-            reading.impulse[i] = 0.0
-            for r in range(3):
-                reading.impulse[i] += sign * w.frame[r, i] * t.arm[r]
+            reading.impulse[i] = sign * t.f[i]
         fill(0.0, reading.moment)
         for n in range(contact.companions):
             j = contact.companion + n
             c = memory.guesses.contacts[j]
             contact_impulse(c.beta, c.gamma, model.facets, t.arm)
             torsion = contact.first_resists + n == TORSION
+            turn_to_world(contact, torsion, w.frame, t.arm, t.f)
+            if contact.directed != 0:
+                assign(c.friction, t.f)
             for i in range(3):
-                turned = w.frame[2, i] * t.arm[0]
-                if not torsion:
-                    turned = w.frame[0, i] * t.arm[0] + w.frame[1, i] * t.arm[1]
-                reading.moment[i] += sign * contact.scale * turned
+                reading.moment[i] += sign * contact.scale * t.f[i]
     return count
+
+
+@kernel
+def world_impulse(contact, frame, c, facets, f, out):
+    """out (3,) = impulse of a contact in world axes; leaves that in its own axes in f (3,)."""
+    contact_impulse(c.beta, c.gamma, facets, f)
+    for i in range(3):
+        out[i] = frame[0, i] * f[0] + frame[1, i] * f[1]
+        if contact.directed != 0:
+            out[i] = c.friction[i]
+        out[i] += frame[2, i] * f[2]
 
 
 @entry

@@ -380,6 +380,9 @@ def describe(model, pair, feature, contact, slot):
             mass = max(mass, model.bodies[body].mass)
     contact.mass = mass
     contact.resists, contact.drifts, contact.companions = SLIP, pair.drifts, pair.companions
+    contact.directed, contact.axes = pair.directed, pair.axes
+    contact.along, contact.across = pair.along, pair.across
+    assign(pair.direction, contact.direction)
     if pair.drifts != 0:
         flipped = feature.flip != 0
         for i in range(6):

@@ -142,10 +142,12 @@ def turn_surface(e, arm, factor, R, t):
 
 
 @aside
-def note_slip(w):
+def note_slip(contact, w):
     """w.slip = the slip over the interval in world axes, before the contact's frame is anew."""
+    x = w.u[0] / (contact.along * contact.along)
+    y = w.u[1] / (contact.across * contact.across)
     for i in range(3):
-        w.slip[i] = w.u[0] * w.frame[0, i] + w.u[1] * w.frame[1, i]
+        w.slip[i] = x * w.frame[0, i] + y * w.frame[1, i]
 
 
 @aside

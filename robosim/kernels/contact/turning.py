@@ -40,7 +40,8 @@ def describe_companion(slots, k, n):
     companion.mass, companion.scale, companion.share = contact.mass, contact.scale, contact.share
     most = contact.torsion if companion.resists == TORSION else contact.rolling
     companion.mu = most / contact.scale
-    companion.drifts = contact.drifts
+    companion.drifts, companion.directed = contact.drifts, contact.directed
+    companion.along, companion.across = contact.along, contact.across
     for i in range(6):
         companion.surface[i], companion.surface_o[i] = contact.surface[i], contact.surface_o[i]
     return j
@@ -119,8 +120,18 @@ def add_turn(companion, frame, turn, out):
     if companion.resists == TORSION:
         out[0] += companion.scale * dot(frame[2], turn)
     else:
-        out[0] += companion.scale * dot(frame[0], turn)
-        out[1] += companion.scale * dot(frame[1], turn)
+        out[0] += companion.scale * dot(frame[0], turn) / companion.along
+        out[1] += companion.scale * dot(frame[1], turn) / companion.across
+
+
+@kernel
+def turn_to_world(contact, torsion, frame, f, out):
+    """out (3,) = the impulse f (3,) of a contact's companion in world axes."""
+    for i in range(3):
+        out[i] = frame[2, i] * f[0]
+        if not torsion:
+            x, y = frame[0, i] / contact.along, frame[1, i] / contact.across
+            out[i] = x * f[0] + y * f[1]
 
 
 @kernel
@@ -134,8 +145,8 @@ def turning_rows(companion, frame, P, sign, out):
         turning_row(frame[2], P, size, out[0])
         fill(0.0, out[1])
     else:
-        turning_row(frame[0], P, size, out[0])
-        turning_row(frame[1], P, size, out[1])
+        turning_row(frame[0], P, size / companion.along, out[0])
+        turning_row(frame[1], P, size / companion.across, out[1])
 
 
 @kernel

@@ -7,7 +7,7 @@ from robosim.kernels.compiler.charts import charts_of
 from robosim.kernels.compiler.jit import aside, kernel
 from robosim.kernels.compiler.lanes import pick, somewhere
 from robosim.kernels.contact.active_set import ground_gap
-from robosim.kernels.contact.hits import is_closed, may_be_hit
+from robosim.kernels.contact.hits import is_closed, is_stop, may_be_hit
 from robosim.kernels.equations.algebra import assign, fill, rotate_back
 from robosim.kernels.equations.arcs import add_changes
 from robosim.kernels.equations.chart_rows import change_chart
@@ -98,7 +98,7 @@ def note_closed(model, state, work):
     fill(0.0, state.closed)
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
-        if may_be_hit(work.slots[k]):
+        if may_be_hit(work.slots[k]) or is_stop(work.slots[k]):
             state.closed[k] = pick(is_closed(work.slots[k], work.contacts[k]), 1.0, 0.0)
 
 

@@ -1,4 +1,4 @@
-"""Restitution: contacts that are hit bounce off, by impulses at a knot.
+"""Restitution: contacts and limits that are hit bounce off, by impulses at a knot.
 
 The equations of an interval are inelastic: what has come to a contact stays there. So an interval
 in which a contact with restitution is hit is not taken, but divided where that happens. At the
@@ -13,6 +13,8 @@ and Coulomb's law for friction. Contacts that touch without being approached hav
 that are approached afterwards follow in another round, until none is: so an impact travels through
 a row of balls from one to the next. A round that gives energy, as Newton's law may with friction,
 is scaled down until it does not.
+
+Limits of joints with restitution are such contacts without friction, of the joint's two bodies.
 """
 
 from math import sqrt
@@ -22,8 +24,9 @@ from robosim.kernels.compiler.features import NUMBER, feature
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import pick, somewhere
 from robosim.kernels.contact.answers import add_product, add_transposed
-from robosim.kernels.contact.hits import is_closed, may_be_hit
-from robosim.kernels.contact.kinematics import place_contact, start_contact
+from robosim.kernels.contact.hits import is_closed, may_be_hit, takes_part
+from robosim.kernels.contact.kinematics import on_joint, place_contact, start_contact
+from robosim.kernels.contact.limits import coordinate_gap, start_stop
 from robosim.kernels.equations.algebra import assign, clear_rows, dot, fill, rotate_back
 from robosim.kernels.equations.coordinates import read_joints
 from robosim.kernels.step.knot import forget, start_knot
@@ -47,7 +50,7 @@ def strikes(model, state, memory, work, options, dt):
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         contact, c = work.slots[k], work.contacts[k]
-        if not may_be_hit(contact) or not somewhere(restitution[k] > 0.0):
+        if not takes_part(contact, restitution[k]) or not somewhere(restitution[k] > 0.0):
             continue
         speed, _ = approach(model, contact, state, memory.system.contacts[k], options)
         speed = pick(is_closed(contact, c), speed, 0.0)
@@ -62,6 +65,12 @@ def strikes(model, state, memory, work, options, dt):
 @kernel
 def approach(model, contact, state, w, options):
     """(speed at which a contact closes at the first knot [m/s], how it grows [m/s^2])."""
+    if on_joint(contact):
+        # In the middle of the interval before, with L by the coordinates.
+        joint, mid, speed = model.joints[contact.joint], state.joints[contact.joint].mid, 0.0
+        for row in range(joint.m_T + joint.m_R):
+            speed -= w.L[2, row] * mid[row]
+        return speed, 0.0
     nb, speed, growth = model.bodies.shape[0], 0.0, growing(model, contact, w, options)
     if contact.body < nb:
         v = state.bodies[contact.body].v_mid
@@ -75,8 +84,10 @@ def approach(model, contact, state, w, options):
 
 @kernel
 def growing(model, contact, w, options):
-    """What gravity adds to the speed at which a contact closes [m/s^2]."""
+    """What gravity adds to the speed at which a contact closes [m/s^2]; of limits unknown."""
     nb, growth = model.bodies.shape[0], 0.0
+    if on_joint(contact):
+        return growth
     if contact.body < nb:
         body = model.bodies[contact.body]
         growth -= body.gravitational_mass / body.mass * dot(w.L[2, :3], options.gravity)
@@ -87,13 +98,23 @@ def growing(model, contact, w, options):
 
 
 @kernel
+def gap_of(model, contact, state, system, work):
+    """The gap of a contact or limit at the knot where the state is [m], none where it is deep."""
+    if on_joint(contact):
+        gap = coordinate_gap(contact, model.joints[contact.joint], state.q)
+    else:
+        gap = place_contact(contact, system.pose1, work.scratch[0])
+    return max(gap, 0.0)
+
+
+@kernel
 def time_to_impact(model, state, memory, work, options, dt):
     """When the first contact with restitution is hit, a little before, after the first knot [s]."""
     restitution, first, system = model.restitution, dt, memory.system
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         contact, w = work.slots[k], system.contacts[k]
-        if not may_be_hit(contact) or restitution[k] == 0.0:
+        if not takes_part(contact, restitution[k]) or restitution[k] == 0.0:
             continue
         if not is_closed(contact, work.contacts[k]):
             continue
@@ -101,7 +122,7 @@ def time_to_impact(model, state, memory, work, options, dt):
             continue
         speed, growth = approach(model, contact, state, w, options)
         if speed > options.restitution_threshold:
-            gap = max(place_contact(contact, system.pose1, work.scratch[0]), 0.0)
+            gap = gap_of(model, contact, state, system, work)
             # The smaller root of gap = speed t + growth t^2 / 2.
             root = sqrt(max(speed * speed + 2.0 * growth * gap, 0.0))
             first = min(first, 2.0 * gap / (speed + root))
@@ -122,11 +143,14 @@ def bounce(scheme, model, state, memory, loads, work, options):
                 assign(state.bodies[i].shown, work.twists[i].w)
         for n in range(1, count + 1):
             k = work.active[n]
-            if may_be_hit(work.slots[k]):
-                w = system.contacts[k]
-                start_contact(work.slots[k], system.pose1, options.dt, w, work.scratch[0])
+            contact, w, t = work.slots[k], system.contacts[k], work.scratch[0]
+            if may_be_hit(contact):
+                start_contact(contact, system.pose1, options.dt, w, t)
+            elif takes_part(contact, model.restitution[k]):
+                joint = model.joints[contact.joint]
+                start_stop(contact, joint, system.pose1, state.q, w, t)
         for _ in range(ROUNDS * count):
-            fastest = choose_hit(model, model.restitution, system, work, options)
+            fastest = choose_hit(model, state, system, work, options)
             if fastest == 0.0:
                 break
             met = 1
@@ -139,28 +163,29 @@ def bounce(scheme, model, state, memory, loads, work, options):
 
 
 @kernel
-def choose_hit(model, restitution, system, work, options):
+def choose_hit(model, state, system, work, options):
     """Mark contacts that are hit; returns the speed of the fastest approach, 0 if none is.
 
     w.rate is the speed at which they are to leave, -1 of other contacts; w.u is the motion before,
     and w.F the impulse, none yet.
     """
-    fastest, t, nb = 0.0, work.scratch[0], model.bodies.shape[0]
+    fastest = 0.0
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         contact, w = work.slots[k], system.contacts[k]
-        if not may_be_hit(contact):
+        w.rate, e = -1.0, model.restitution[k]
+        if not takes_part(contact, e):
             continue
-        contact_motion(contact, w, work, nb, w.u)
+        motion_in(model, contact, w, work.twists, w.u)
         fill(0.0, w.F)
-        w.rate, speed = -1.0, -w.u[2]
+        speed = -w.u[2]
         if speed <= options.restitution_threshold:
             continue
-        gap = max(place_contact(contact, system.pose1, t), 0.0)
+        gap = gap_of(model, contact, state, system, work)
         if gap > NEAR * options.dt * speed:
             continue
         fastest = max(fastest, speed)
-        w.rate = rebound(model, contact, w, restitution[k], speed, gap, options)
+        w.rate = rebound(model, contact, w, e, speed, gap, options)
     return fastest
 
 
@@ -176,22 +201,33 @@ def rebound(model, contact, w, e, speed, gap, options):
 
 
 @kernel
-def contact_motion(contact, w, work, nb, out):
-    """out (3,) = motion of a contact at the knot, from the velocities in work.twists."""
-    fill(0.0, out)
-    if contact.body < nb:
-        add_product(w.L, work.twists[contact.body].w, out)
-    if contact.other < nb:
-        add_product(w.L_o, work.twists[contact.other].w, out)
+def ends(model, contact):
+    """The body and the other that an impact acts on: of a limit the child and the parent."""
+    if on_joint(contact):
+        joint = model.joints[contact.joint]
+        return joint.child, joint.parent
+    return contact.body, contact.other
 
 
 @kernel
-def push(contact, w, f, work, nb):
+def motion_in(model, contact, w, twists, out):
+    """out (3,) = motion of a contact at the knot, from the velocities of the bodies."""
+    fill(0.0, out)
+    body, other = ends(model, contact)
+    if body < model.bodies.shape[0]:
+        add_product(w.L, twists[body].w, out)
+    if other < model.bodies.shape[0]:
+        add_product(w.L_o, twists[other].w, out)
+
+
+@kernel
+def push(model, contact, w, f, work):
     """work.rhs += the wrenches of an impulse f (3,)."""
-    if contact.body < nb:
-        add_transposed(w.L, f, work.rhs[contact.body].w)
-    if contact.other < nb:
-        add_transposed(w.L_o, f, work.rhs[contact.other].w)
+    body, other = ends(model, contact)
+    if body < model.bodies.shape[0]:
+        add_transposed(w.L, f, work.rhs[body].w)
+    if other < model.bodies.shape[0]:
+        add_transposed(w.L_o, f, work.rhs[other].w)
 
 
 @kernel
@@ -206,22 +242,18 @@ def answer(scheme, model, system, work):
 @kernel
 def find_answers(scheme, model, system, work):
     """w.A (3, 3) of contacts that are hit: how their motion answers their own impulse."""
-    nb, t = model.bodies.shape[0], work.scratch[0]
+    t = work.scratch[0]
     for n in range(1, work.active[0] + 1):
         contact, w = work.slots[work.active[n]], system.contacts[work.active[n]]
-        if not may_be_hit(contact) or w.rate < 0.0:
+        if w.rate < 0.0:
             continue
         for i in range(3):
             fill(0.0, t.y)
             t.y[i] = 1.0
             clear_rows(work.rhs)
-            push(contact, w, t.y, work, nb)
+            push(model, contact, w, t.y, work)
             scheme.solve_changes(model, system, work)
-            fill(0.0, t.z)
-            if contact.body < nb:
-                add_product(w.L, work.rhs[contact.body].w, t.z)
-            if contact.other < nb:
-                add_product(w.L_o, work.rhs[contact.other].w, t.z)
+            motion_in(model, contact, w, work.rhs, t.z)
             for r in range(3):
                 w.A[r, i] = t.z[r]
 
@@ -229,20 +261,20 @@ def find_answers(scheme, model, system, work):
 @kernel
 def resolve(scheme, model, system, work, fastest):
     """Impulses w.F of the contacts that are hit, one after the other until nothing changes."""
-    nb, t = model.bodies.shape[0], work.scratch[0]
+    t = work.scratch[0]
     find_answers(scheme, model, system, work)
     for _ in range(SWEEPS):
         most = 0.0
         for n in range(1, work.active[0] + 1):
             contact, w = work.slots[work.active[n]], system.contacts[work.active[n]]
-            if not may_be_hit(contact) or w.rate < 0.0:
+            if w.rate < 0.0:
                 continue
-            contact_motion(contact, w, work, nb, t.y)
+            motion_in(model, contact, w, work.twists, t.y)
             change_impulse(contact.mu, w, t.y, t.z)
             for i in range(3):
                 most = max(most, abs(t.z[i]) * w.A[i, i])
             clear_rows(work.rhs)
-            push(contact, w, t.z, work, nb)
+            push(model, contact, w, t.z, work)
             answer(scheme, model, system, work)
         if most <= SETTLED * fastest:
             break
@@ -257,6 +289,9 @@ def change_impulse(mu, w, u, change):
     A, f = w.A, w.F
     change[2] = max(-f[2], (w.rate - u[2]) / A[2, 2])
     f[2] += change[2]
+    if mu == 0.0:
+        change[0], change[1] = 0.0, 0.0
+        return
     half = 0.5 * (A[0, 0] - A[1, 1])
     largest = 0.5 * (A[0, 0] + A[1, 1]) + sqrt(half * half + A[0, 1] * A[0, 1])
     x = f[0] - (u[0] + A[0, 2] * change[2]) / largest
@@ -274,12 +309,12 @@ def lose_energy(scheme, model, system, work):
 
     That is P . (u- + u+) / 2, which is P . u- + P . (u+ - u-) / 2.
     """
-    given, answered, t, nb = 0.0, 0.0, work.scratch[0], model.bodies.shape[0]
+    given, answered, t = 0.0, 0.0, work.scratch[0]
     for n in range(1, work.active[0] + 1):
         contact, w = work.slots[work.active[n]], system.contacts[work.active[n]]
-        if not may_be_hit(contact) or w.rate < 0.0:
+        if w.rate < 0.0:
             continue
-        contact_motion(contact, w, work, nb, t.y)
+        motion_in(model, contact, w, work.twists, t.y)
         for i in range(3):
             given += w.F[i] * w.u[i]
             answered += w.F[i] * (t.y[i] - w.u[i])
@@ -289,11 +324,11 @@ def lose_energy(scheme, model, system, work):
     clear_rows(work.rhs)
     for n in range(1, work.active[0] + 1):
         contact, w = work.slots[work.active[n]], system.contacts[work.active[n]]
-        if not may_be_hit(contact) or w.rate < 0.0:
+        if w.rate < 0.0:
             continue
         for i in range(3):
             t.y[i] = excess * w.F[i]
-        push(contact, w, t.y, work, nb)
+        push(model, contact, w, t.y, work)
     answer(scheme, model, system, work)
 
 

@@ -12,6 +12,7 @@ from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import everywhere, over_limbs, pick, somewhere
 from robosim.kernels.contact.active_set import enter, use_coordinates
 from robosim.kernels.contact.answers import add_transposed
+from robosim.kernels.contact.directions import note_friction
 from robosim.kernels.contact.kinematics import is_plane, on_joint, start_contact
 from robosim.kernels.contact.law import contact_stiffness
 from robosim.kernels.contact.limits import start_coordinate
@@ -96,12 +97,16 @@ def begin_projection(model, system, work, dt):
     """
     count = 0
     for n in range(1, work.active[0] + 1):
-        contact, w = work.slots[work.active[n]], system.contacts[work.active[n]]
+        k = work.active[n]
+        contact, w = work.slots[k], system.contacts[k]
+        if contact.directed != 0:
+            t, c = work.scratch[0], work.contacts[k]
+            note_friction(work.slots, system.contacts, c, k, model.facets, t)
         if is_companion(contact):
             w.rate = system.contacts[contact.leader].rate
         elif not on_joint(contact):
             if travels(contact, model.bodies.shape[0]):
-                note_slip(w)
+                note_slip(contact, w)
             w.rate = MOVES
             if contact.rolls != 0:
                 # What lands has lost a part of its speed at the first knot, and will lose the rest
