@@ -54,7 +54,7 @@ from robosim.kernels.narrow_phase.points import (
     normalize,
     offset_dot,
 )
-from robosim.kernels.narrow_phase.rims import best_between_rims
+from robosim.kernels.narrow_phase.rims import best_between_rims, nearest_on_rim
 
 
 @kernel
@@ -232,7 +232,10 @@ def add_rims_over_disc(scratch, owner, rim):
         share = other.rim if i == 2 else clamp(along, -other.rim, other.rim)
         across = sqrt(max(other.rim * other.rim - share * share, 0.0)) * (1.0 - 2.0 * (i % 2))
         for k in range(3):
-            pair.pb[k] = pair.ba[k] + (across * pair.g[k] - share * pair.m[k]) / apart
+            pair.dc[k] = across * pair.g[k] - share * pair.m[k]
+        nearest_on_rim(pair.dc, other.axis, other.rim, pair.pb)
+        for k in range(3):
+            pair.pb[k] += pair.ba[k]
         if off_axis(poly, pair.pb, pair.e) <= (poly.rim + pair.slack) ** 2 * (1.0 + 1e-9):
             add_plane(scratch, pair.pa, n, pair.pb, 0.0, identify(kind, i, 24 + rim))
 
@@ -252,12 +255,18 @@ def add_nearest_to_cap(scratch, owner):
         i = nearest(axis, other.n_vertices, n)
         add_plane(scratch, pair.pa, n, axis[i].p, other.radius, identifier)
         return
-    cosine = dot(n, other.axis)
-    put_lowest(scratch, other, -1.0 if cosine > 0.0 else 1.0, n)
-    if 1.0 - cosine * cosine < FLAT * FLAT:
+    add_lowest(scratch, other, n, identifier)
+
+
+@kernel
+def add_lowest(scratch, poly, n, identifier):
+    """What of a cylinder is lowest along n, over the plane through pair.pa: its rim, or a point."""
+    pair, cosine = scratch.pair[0], dot(n, poly.axis)
+    put_lowest(scratch, poly, -1.0 if cosine > 0.0 else 1.0, n)
+    if 1.0 - cosine * cosine >= FLAT * FLAT:
+        add_rim(scratch, pair.pa, n, pair.ba, poly.axis, pair.pb, poly.rim, identifier)
+    elif not has_nearest(scratch, 0):
         add_plane(scratch, pair.pa, n, pair.pb, 0.0, identifier)
-    else:
-        add_rim(scratch, pair.pa, n, pair.ba, other.axis, pair.pb, other.rim, identifier)
 
 
 @kernel
@@ -286,7 +295,7 @@ def add_two_rims(scratch, identifier):
     """The rims that are nearest along the best normal.
 
     One touches the plane that is along the other one, across the normal. That is the one which lies
-    less flat on it.
+    less flat on it. If both lie flat, what lies over their caps does, or a point.
     """
     pair, first, second = scratch.pair[0], scratch.poly[0], scratch.poly[1]
     pair.owner = 1 if abs(dot(second.axis, pair.axis)) > abs(dot(first.axis, pair.axis)) else 0
@@ -296,8 +305,7 @@ def add_two_rims(scratch, identifier):
         back[k] = -n[k]
     put_lowest(scratch, plane, 1.0 if dot(plane.axis, n) > 0.0 else -1.0, back)
     assign(pair.pb, pair.pa)
-    put_lowest(scratch, poly, -1.0 if dot(poly.axis, n) > 0.0 else 1.0, n)
-    add_rim(scratch, pair.pa, n, pair.ba, poly.axis, pair.pb, poly.rim, identifier)
+    add_lowest(scratch, poly, n, identifier)
 
 
 @kernel

@@ -6,7 +6,7 @@ RATTLE), in which contacts answer as they did in the interval. A rate that would
 bound is held there.
 """
 
-from robosim.compiled.kinds import DRY, RATE, STANDS_IN
+from robosim.compiled.kinds import DRY, PLANE, RATE, STANDS_IN
 from robosim.compiled.memory import FACTORED
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import everywhere, over_limbs, pick, somewhere
@@ -112,7 +112,9 @@ def begin_projection(model, system, work, dt):
                 # What lands has lost a part of its speed at the first knot, and will lose the rest
                 # at this one: until then nothing touches.
                 rate = (w.gap - w.gap1) / abs(dt)
-                slow = 0.0 if contact.rolls == STANDS_IN else MOVES
+                # Points that stand for a rim are held as that is, which may be there as well.
+                point = contact.kind == PLANE and contact.radius == 0.0
+                slow = 0.0 if point or contact.rolls == STANDS_IN else MOVES
                 w.rate = pick(rate < -LANDING, OPEN, pick(rate > CLOSED, MOVES, slow))
                 w.rate = pick(abs(rate) <= CLOSED, 0.0, w.rate)
     for k in range(model.n_ground, model.contacts.shape[0]):
