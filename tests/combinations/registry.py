@@ -61,8 +61,9 @@ KNOWN = (
 
 
 def may_not_follow(case: Case) -> bool:
-    """Whether a loop may leave no way along a motion, so that a step has no solution."""
-    return {"loop", "motion"} <= set(case.features)
+    """Whether a loop or a taut tendon may leave no way along a motion: a step has no solution."""
+    features = set(case.features)
+    return "motion" in features and not features.isdisjoint(("loop", "tendon_limit"))
 
 
 def known(check: str, features: Iterable[str]) -> Known | None:

@@ -86,8 +86,9 @@ def test_friction_that_shapes_cannot_have_is_told(tmp_path):
     assert any("friction is that of shapes" in text for text in robot.warnings)
 
 
-@pytest.mark.parametrize(("friction", "told"), [("", True), ('friction=".3"', False),
-                                               ('condim="1"', True)])  # fmt: skip
+@pytest.mark.parametrize(("friction", "told"), [
+    ("", True), ('friction=".3 .3"', False), ('friction=".3"', True), ('condim="1"', True),
+])  # fmt: skip
 def test_friction_of_a_pair_of_moving_shapes(tmp_path, friction, told):
     text = """<mujoco><worldbody><body name="a"><freejoint/><geom name="a" size=".1"
     friction=".3"/></body><body name="b" pos="0 0 1"><freejoint/><geom name="b" size=".1"
