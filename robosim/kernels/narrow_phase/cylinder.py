@@ -336,11 +336,8 @@ def holds_alone(scratch, k):
 def add_over_cap(scratch, topology, rim):
     """What of the first shape lies over a cap: its corners, and where its edges cross the rim."""
     pair, first, poly = scratch.pair[0], scratch.poly[0], scratch.poly[1]
-    vertices, side, n = scratch.vertices[0], side_of(rim), pair.n
-    rim_center(poly, side, pair.ba)
-    for k in range(3):
-        n[k] = side * poly.axis[k]
-    pair.owner = 1
+    vertices, n = scratch.vertices[0], pair.n
+    put_cap(scratch, rim)
     for i in range(first.n_vertices):
         if is_over_cap(scratch, poly, vertices[i].p):
             add_plane(scratch, pair.ba, n, vertices[i].p, 0.0, identify(FACE_2, i, rim))
@@ -348,6 +345,16 @@ def add_over_cap(scratch, topology, rim):
         row = topology.edges[first.edge_begin + i]
         v, w = vertices[row[0]].p, vertices[row[1]].p
         add_crossings(scratch, poly, pair.ba, n, v, w, 0.0, identify(FACE_2, i, rim))
+
+
+@kernel
+def put_cap(scratch, rim):
+    """Let the cap of a rim own the plane of what comes next: through pair.ba, along pair.n."""
+    pair, poly, side = scratch.pair[0], scratch.poly[1], side_of(rim)
+    rim_center(poly, side, pair.ba)
+    for k in range(3):
+        pair.n[k] = side * poly.axis[k]
+    pair.owner = 1
 
 
 @kernel
@@ -498,10 +505,7 @@ def crosses_level(scratch, i, v, w):
     if pair.one_sided == 0 or not leans_little(scratch, poly):
         return False
     start, rim = pair.count, rim_of(-dot(poly.axis, pair.axis))
-    rim_center(poly, side_of(rim), pair.ba)
-    for k in range(3):
-        pair.n[k] = side_of(rim) * poly.axis[k]
-    pair.owner = 1
+    put_cap(scratch, rim)
     add_crossings(scratch, poly, pair.ba, pair.n, v, w, 0.0, identify(FACE_2, i, rim))
     if has_nearest(scratch, start):
         return True
@@ -589,11 +593,8 @@ def is_flat(scratch):
 @kernel
 def add_on_cap(scratch, point, rim, identifier):
     """A point of the first shape against the plane of a cap."""
-    pair, poly, side = scratch.pair[0], scratch.poly[1], side_of(rim)
-    rim_center(poly, side, pair.ba)
-    for k in range(3):
-        pair.n[k] = side * poly.axis[k]
-    pair.owner = 1
+    pair = scratch.pair[0]
+    put_cap(scratch, rim)
     add_plane(scratch, pair.ba, pair.n, point, 0.0, identifier)
 
 

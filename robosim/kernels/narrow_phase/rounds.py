@@ -184,12 +184,10 @@ def add_over_disc(scratch, owner, rim):
         if abs(cosine) < LYING:
             # Its lowest line, as a row of balls: see `add_side_over_face`.
             ball, begin, end = other.rim / sqrt(1.0 - cosine * cosine), pair.pc, pair.dc
-            put_lowest(scratch, other, -1.0, n)
-            for k in range(3):
-                begin[k] = pair.pb[k] + ball * n[k]
-            put_lowest(scratch, other, 1.0, n)
-            for k in range(3):
-                end[k] = pair.pb[k] + ball * n[k]
+            for side, at in ((-1.0, begin), (1.0, end)):
+                put_lowest(scratch, other, side, n)
+                for k in range(3):
+                    at[k] = pair.pb[k] + ball * n[k]
             add_crossings(scratch, poly, pair.pa, n, begin, end, ball, identifier)
     else:
         for i in range(other.n_vertices):
