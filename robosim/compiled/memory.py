@@ -17,6 +17,7 @@ from robosim.compiled.records.body import INERTIA, POSE
 from robosim.compiled.records.contact import CONTACT, CONTACT_GUESS, CONTACT_WORK
 from robosim.compiled.records.graph import BLOCK
 from robosim.compiled.records.joint import DIRECTIONS, JOINT_GUESS
+from robosim.compiled.records.shape import LOOK
 from robosim.compiled.records.sizes import TRENDS
 from robosim.compiled.records.tree import ARM_WORK, LOOP_WORK, TREE_WORK
 from robosim.validation import Array
@@ -25,6 +26,7 @@ from robosim.validation import Array
 FACTORED = 0  # the factors are those of the velocities at the knot, with its contacts
 PLACED = 1  # poses, directions and joints of a tree are those at the knot
 FORESEEN = 2  # the last motion of a tree was as it had been guessed
+LOOKED = 3  # looks at pairs of shapes are those of what was before the knot
 
 
 class Guesses(NamedTuple):
@@ -42,7 +44,7 @@ class Guesses(NamedTuple):
 class System(NamedTuple):
     """The linear system of Newton's method, and the quantities that it is made of."""
 
-    valid: NDArray[np.int64]  # (3,) whether it is FACTORED and PLACED, and FORESEEN
+    valid: NDArray[np.int64]  # (4,) whether it is FACTORED and PLACED, FORESEEN, and LOOKED
     pose1: NDArray[np.void]  # (nb + 1,) POSE at the first knot, the world last
     inertias: NDArray[np.void]  # (nb,) INERTIA at the first knot
     directions: NDArray[np.void]  # (nj,) DIRECTIONS at the first knot
@@ -51,6 +53,8 @@ class System(NamedTuple):
     tree: NDArray[np.void]  # (nb + 1,) TREE_WORK, the world last; (0,) if it is solved as a graph
     border: NDArray[np.void]  # (nl,) LOOP_WORK of a tree's loops
     arms: NDArray[np.void]  # (nb,) ARM_WORK of a tree with loops
+    looks: NDArray[np.void]  # (np,) LOOK at each pair of shapes
+    travel: Array  # (nb + 1,) how far each body has come since the first look [m]
 
 
 class Memory(NamedTuple):
@@ -78,7 +82,7 @@ def make_system(model: Model) -> System:
     """Memory for the linear system of a model, of which nothing is valid."""
     nb = len(model.bodies)
     return System(
-        valid=np.zeros(3, dtype=np.int64),
+        valid=np.zeros(4, dtype=np.int64),
         pose1=make_poses(nb),
         inertias=np.zeros(nb, dtype=INERTIA),
         directions=np.zeros(len(model.joints), dtype=DIRECTIONS),
@@ -87,7 +91,18 @@ def make_system(model: Model) -> System:
         tree=aligned(nb + 1 if model.tree else 0, TREE_WORK),
         border=aligned(len(model.loops.top), LOOP_WORK),
         arms=aligned(nb if len(model.loops.top) else 0, ARM_WORK),
+        looks=_make_looks(model),
+        travel=np.zeros(nb + 1),
     )
+
+
+def _make_looks(model: Model) -> NDArray[np.void]:
+    """No look yet at any pair of shapes."""
+    pairs = model.collision.pairs
+    looks = aligned(len(pairs), LOOK)
+    for role in ("body_a", "body_b"):
+        looks[role] = pairs[role]
+    return looks
 
 
 def make_memory(model: Model) -> Memory:

@@ -28,11 +28,13 @@ from robosim.validation import Array
 
 
 class Topology(NamedTuple):
-    """Faces and edges of all polytopes."""
+    """Faces and edges of all polytopes. Only `rings` counts vertices of all shapes together."""
 
     faces: NDArray[np.int64]  # (n, 2) begin and end in loops
     loops: NDArray[np.int64]  # vertices around the faces, counterclockwise from outside
     edges: NDArray[np.int64]  # (n, 4) two vertices, two faces
+    ring_begin: NDArray[np.int64]  # (n + 1,) where the vertices around a vertex begin
+    rings: NDArray[np.int64]  # (m,) those vertices, which edges lead to, of meshes too
 
 
 class ShapeData(NamedTuple):
@@ -43,8 +45,6 @@ class ShapeData(NamedTuple):
     topology: Topology
     heights: Array  # (n,) of height fields, y runs first
     triangles: NDArray[np.int64]  # (n, 6) corners, and their neighbours' opposite corners or -1
-    ring_begin: NDArray[np.int64]  # (n + 1,) where the vertices around a vertex of a mesh begin
-    rings: NDArray[np.int64]  # (m,) those vertices
     nodes: NDArray[np.void]  # (n,) NODE
 
 
@@ -54,6 +54,7 @@ class Collision(NamedTuple):
     shapes: NDArray[np.void]  # (ns,) SHAPE
     data: ShapeData
     pairs: NDArray[np.void]  # (np,) PAIR
+    reach: Array  # (nb + 1,) from each body's centre of mass to the farthest point of its shapes
 
 
 class Loops(NamedTuple):

@@ -56,6 +56,8 @@ class CollisionWork(NamedTuple):
     scratch: ShapeScratch
     features: NDArray[np.void]  # (12,) FEATURE
     found: NDArray[np.void]  # (np,) FOUND
+    near: NDArray[np.int64]  # (np + 1,) how many pairs may touch, and which ones
+    ahead: Array  # (nb + 1,) how far each body will have come since the first look [m]
 
 
 class BearingWork(NamedTuple):
@@ -115,11 +117,13 @@ def make_workspace(mechanism: Mechanism, model: Model) -> Workspace:
     world_last = np.zeros(nb + 1, dtype=BODY_WORK)
     world_last["P"][:, 0] = 1.0
     slots = make_slots(model)
-    shapes, data, pairs = model.collision
+    shapes, data, pairs, _ = model.collision
     collision = CollisionWork(
         make_shape_scratch(shapes, data),
         np.zeros(FEATURES, dtype=FEATURE),
         np.zeros(len(pairs), dtype=FOUND),
+        np.zeros(len(pairs) + 1, dtype=np.int64),
+        np.zeros(nb + 1),
     )
     nc = len(model.contacts) if len(model.bearings.joint) else 0
     counts = len(model.bearings.contact), nc, (nc, 2), 1, 1
@@ -170,7 +174,7 @@ def make_shape_scratch(shapes: NDArray[np.void], data: ShapeData) -> ShapeScratc
         vertices=np.zeros((2, n_vertices), dtype=POINT),
         normals=np.zeros((2, n_faces), dtype=POINT),
         opposite=np.zeros(3, dtype=POINT),
-        around=np.zeros(3 * max(6, int(np.diff(data.ring_begin).max(initial=0))) + 1, dtype=POINT),
+        around=np.zeros(3 * max(6, int(np.diff(data.topology.ring_begin).max(initial=0))) + 1, dtype=POINT),
         polygon=np.zeros((2, n_corners), dtype=CORNER),
         near=np.zeros(n_edges, dtype=np.int64),
         candidates=np.zeros(64 + max(2 * n_corners, n_vertices + 2 * n_edges), dtype=CANDIDATE),

@@ -60,7 +60,12 @@ def compile_pairs(mechanism: Mechanism, n_contacts: int) -> Collision:
         record["slot_begin"], record["slot_end"] = slot, slot + n_slots
         record["block_ab"] = record["block_ba"] = -1
         slot += n_slots
-    return Collision(records, data, pairs)
+    reach = np.zeros(nb + 1)
+    for letter in "ab":
+        np.maximum.at(reach, pairs[f"body_{letter}"], pairs[f"reach_{letter}"])
+    reach[nb] = 0.0  # of the world, which does not move
+    reach.setflags(write=False)
+    return Collision(records, data, pairs, reach)
 
 
 def _turn(shape: AnyShape, record: np.void) -> Array:

@@ -130,7 +130,7 @@ class _Builder:
         self.edges: list[tuple[int, int, int, int]] = [(0, 1, 0, 1), (1, 2, 0, 2), (2, 0, 0, 3)]
         self.heights: list[Array] = []
         self.triangles: list[NDArray[np.int64]] = []
-        self.sides: list[NDArray[np.int64]] = []  # of meshes, pairs of vertices
+        self.sides: list[NDArray[np.int64]] = []  # pairs of vertices
         self.nodes: list[tuple[Array, Array, int, int]] = []
         self.n_vertices = 0
         self.n_heights = 0
@@ -156,6 +156,8 @@ class _Builder:
         record["edge_begin"] = len(self.edges)
         self.edges += [(v, w, f, sides[w, v]) for (v, w), f in sides.items() if v < w]
         record["n_edges"] = len(self.edges) - record["edge_begin"]
+        ends = np.array([edge[:2] for edge in self.edges[record["edge_begin"] :]], dtype=np.int64)
+        self.sides.append(int(record["vertex_begin"]) + ends.reshape(-1, 2))
 
     def add_mesh(self, record: np.void, vertices: Array, faces: NDArray[np.int64]) -> None:
         """A triangle mesh with its tree of bounds."""
@@ -201,6 +203,8 @@ class _Builder:
             faces=np.column_stack((begins, ends)).astype(np.int64),
             loops=np.array([v for loop in self.loops for v in loop], dtype=np.int64),
             edges=np.array(self.edges, dtype=np.int64),
+            ring_begin=np.searchsorted(sides[:, 0], np.arange(self.n_vertices + 2)),
+            rings=sides[:, 1].copy(),
         )
         arrays = ShapeData(
             vertices=_points(np.vstack((*self.vertices, np.zeros((1, 3))))),
@@ -208,8 +212,6 @@ class _Builder:
             topology=topology,
             heights=np.concatenate((*self.heights, np.zeros(1))),
             triangles=np.vstack((*self.triangles, nothing)).astype(np.int64),
-            ring_begin=np.searchsorted(sides[:, 0], np.arange(self.n_vertices + 2)),
-            rings=sides[:, 1].copy(),
             nodes=np.array(self.nodes, dtype=NODE),
         )
         for array in (*topology, *arrays):

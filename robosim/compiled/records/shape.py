@@ -114,3 +114,14 @@ FOUND = np.dtype(  # of a pair in a step
         ("near", "i8"),  # 1 for two moving bodies that have features
     ]
 )
+
+LOOK = np.dtype(  # at a pair, the last one
+    [
+        ("until", "f8"),  # travel of both bodies up to which the shapes are apart, or -inf
+        ("body_a", "i8"),  # as in PAIR
+        ("body_b", "i8"),
+        ("normal", "f8", (3,)),  # of a plane between convex shapes, in axes of the first one
+        ("vertex_a", "i8"),  # of polytopes, next to that plane
+        ("vertex_b", "i8"),
+    ]
+)

@@ -28,17 +28,21 @@ from robosim.kernels.contact.law import contact_begins, contact_center
 from robosim.kernels.contact.limits import coordinate_gap, rate_over, start_coordinate
 from robosim.kernels.contact.pads import bearing_bound, is_socket, start_bearings, start_pad
 from robosim.kernels.contact.pinned import is_pinned, loosen
-from robosim.kernels.contact.slots import (
+from robosim.kernels.contact.reach import (
     are_far,
+    distance_left,
+    has_passed,
+    largest_speed,
+    list_in_reach,
+    pair_moved,
+)
+from robosim.kernels.contact.slots import (
     assign_slots,
     find_entered,
     find_met,
     find_pair,
     has_turned_rim,
     in_use,
-    largest_speed,
-    mark_in_reach,
-    pair_moved,
 )
 from robosim.kernels.contact.turning import describe_companion, start_companion
 from robosim.kernels.equations.algebra import assign, dot, fill
@@ -141,12 +145,12 @@ def choose_features(model, state, memory, work, options, dt, kappa, fall):
     """
     guesses, system, speed = memory.guesses, memory.system, options.contact_speed
     collision = model.collision
-    pairs, found, ids = collision.pairs, work.collision.found, work.ids
+    pairs, found, ids, near = collision.pairs, work.collision.found, work.ids, work.collision.near
     status, nb = CONVERGED, model.bodies.shape[0]
     assign(guesses.ids, ids)
-    mark_in_reach(pairs, collision.shapes, state.bodies, system.pose1, dt, fall, found)
-    for p in range(pairs.shape[0]):
-        pair = pairs[p]
+    list_in_reach(model, state, system, work, dt, fall)
+    for n in range(1, near[0] + 1):
+        p, pair = near[n], pairs[near[n]]
         count = find_pair(model, system, work, p) if found[p].margin > 0.0 else 0
         found[p].near = 1 if count > 0 and pair.body_a < nb and pair.body_b < nb else 0
         if found[p].near != 0 and pair.block_ab < 0:
@@ -314,16 +318,20 @@ def admit_features(model, state, memory, work, options, dt, kappa, substeps):
     guesses, system, speed = memory.guesses, memory.system, options.contact_speed
     collision = model.collision
     status, nb = CONVERGED, model.bodies.shape[0]
-    pairs, found = collision.pairs, work.collision.found
+    pairs, found, near = collision.pairs, work.collision.found, work.collision.near
     # An undivided step that is too long is refused, be it that it may not be divided.
     divides = 2 * substeps <= options.max_substeps
     may_divide = substeps == 1 or divides
-    for p in range(pairs.shape[0]):
+    passed = has_passed(model, system, work, dt)
+    for n in range(pairs.shape[0] if passed else near[0]):
+        p = n if passed else near[n + 1]
+        if found[p].margin == -inf:
+            found[p].margin = -distance_left(system, p)
         pair, met = pairs[p], 0
-        moved = pair_moved(work, pair, dt)
+        moved = pair_moved(model, system, work, p, dt)
         if moved > abs(found[p].margin):
             # One of the two has been hit, or is driven, faster than the last interval foretold.
-            far = are_far(pair, collision.shapes, system.pose1, moved)
+            far = are_far(model, p, system.pose1, moved)
             found[p].margin = -moved if far else moved
             met = 0 if far else find_met(model, system, work, p, moved, may_divide)
             if met < 0:

@@ -4,7 +4,7 @@ A pair of shapes has room for its features among the workspace's slots. A featur
 at the last step keeps its slot, and with it the impulse that the solver starts from.
 """
 
-from math import inf, sqrt
+from math import inf
 
 from robosim.compiled.kinds import (
     CYLINDER,
@@ -20,62 +20,12 @@ from robosim.compiled.kinds import (
 )
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.contact.kinematics import depth_left, place_contact
+from robosim.kernels.contact.reach import hulls_apart
 from robosim.kernels.equations.algebra import assign, dot, rotate_back
 from robosim.kernels.narrow_phase.find import find_features
 
 THIS_STEP = 2**62  # id of a feature that no feature of the next step takes over
 OVERLAP = 5e-9  # of the smaller shape, that an interval may end beyond a feature without notice
-
-
-@kernel
-def mark_in_reach(pairs, shapes, motions, poses, dt, fall, found):
-    """found[p].margin: what pair p may come nearer within dt [m]; its negative if it is too far.
-
-    A body's present motion counts twice for safety. What is hit within dt may move farther than
-    that: `admit_entered` looks again. What is handed over are arrays and no tuples of them, which
-    take longer than most pairs do.
-    """
-    for p in range(pairs.shape[0]):
-        pair = pairs[p]
-        margin = fall + 1e-6 * min(shapes[pair.shape_a].reach, shapes[pair.shape_b].reach)
-        margin += reach_of(motions, pair.body_a, pair.reach_a, dt)
-        margin += reach_of(motions, pair.body_b, pair.reach_b, dt)
-        found[p].margin = -margin if are_far(pair, shapes, poses, margin) else margin
-
-
-@kernel
-def are_far(pair, shapes, poses, margin):
-    """Whether spheres around two shapes are farther apart than a margin.
-
-    A half-space comes first in its pairs.
-    """
-    first, second = shapes[pair.shape_a], shapes[pair.shape_b]
-    a, b, square, height = poses[pair.body_a], poses[pair.body_b], 0.0, 0.0
-    for i in range(3):
-        d, n = b.x[i] - a.x[i], 0.0
-        for k in range(3):
-            d += b.R[i, k] * second.x[k] - a.R[i, k] * first.x[k]
-            n += a.R[i, k] * first.R[k, 2]
-        square += d * d
-        height += d * n
-    if first.reach == inf:
-        return height > second.reach + margin
-    return square > (first.reach + second.reach + margin) ** 2
-
-
-@kernel
-def reach_of(motions, body, reach, dt):
-    """Twice how far a shape comes within dt by its body's last motion [m]."""
-    if body == motions.shape[0]:
-        return 0.0
-    return 2.0 * abs(dt) * largest_speed(motions[body].v_mid, reach)
-
-
-@kernel
-def largest_speed(twist, reach):
-    """The largest speed of points no farther than `reach` from the centre of mass [m/s]."""
-    v, spin = twist[:3], twist[3:]
-    return sqrt(dot(v, v)) + reach * sqrt(dot(spin, spin))
 
 
 @kernel
@@ -115,23 +65,6 @@ def smaller_reach(model, pair):
     """A length of the smaller one of two shapes, for tolerances [m]."""
     shapes = model.collision.shapes
     return min(shapes[pair.shape_a].reach, shapes[pair.shape_b].reach)
-
-
-@kernel
-def moved_by(work, body, reach, dt):
-    """How far a shape may have moved over the interval [m]."""
-    if reach == inf:
-        return 0.0
-    motion = work.bodies[body]
-    turn = 2.0 * sqrt(motion.P[1] ** 2 + motion.P[2] ** 2 + motion.P[3] ** 2)
-    return abs(dt) * sqrt(dot(motion.v, motion.v)) + turn * reach
-
-
-@kernel
-def pair_moved(work, pair, dt):
-    """How far two shapes may have come nearer to each other over the interval [m]."""
-    moved = moved_by(work, pair.body_a, pair.reach_a, dt)
-    return moved + moved_by(work, pair.body_b, pair.reach_b, dt)
 
 
 @kernel
@@ -228,7 +161,12 @@ def find_entered(model, system, work, p, moved, may_divide, dt):
     allowed = OVERLAP * smaller_reach(model, pair)
     if slot == pair.slot_end or moved < allowed:
         return 0
+    if hulls_apart(model, system, work, work.pose2, p, allowed) > allowed:
+        return 0
     found, t = 0, work.scratch[0]
+    count = find_near(model, work, work.pose2, p, allowed)
+    if not overlaps(features, count, allowed):
+        return 0
     apart = is_apart(model, system, work, p, allowed)
     count = find_near(model, work, work.pose2, p, allowed)
     for n in range(count):
@@ -294,11 +232,17 @@ def pin_rim(contact, poses, t):
 @kernel
 def is_apart(model, system, work, p, allowed):
     """Whether the shapes of pair p are apart at the first knot, but for what is allowed."""
-    features = work.collision.features
-    for n in range(find_near(model, work, system.pose1, p, allowed)):
+    count = find_near(model, work, system.pose1, p, allowed)
+    return not overlaps(work.collision.features, count, allowed)
+
+
+@kernel
+def overlaps(features, count, allowed):
+    """Whether any of the features overlaps by more than is allowed."""
+    for n in range(count):
         if features[n].gap < -allowed:
-            return False
-    return True
+            return True
+    return False
 
 
 @kernel

@@ -137,11 +137,12 @@ def next_of_mesh(scratch, data, mesh):
             if opposite >= 0:
                 assign(data.vertices[opposite].p, scratch.opposite[k].p)
         if load_triangle(scratch, node.triangle):
-            count = 0
+            count, topology = 0, data.topology
             for k in range(3):
                 pair.ring[k] = count
-                for m in range(data.ring_begin[corners[k]], data.ring_begin[corners[k] + 1]):
-                    assign(data.vertices[data.rings[m]].p, scratch.around[count].p)
+                begin, end = topology.ring_begin[corners[k]], topology.ring_begin[corners[k] + 1]
+                for m in range(begin, end):
+                    assign(data.vertices[topology.rings[m]].p, scratch.around[count].p)
                     count += 1
             pair.ring[3] = count
             return True

@@ -1,0 +1,240 @@
+"""Which pairs of shapes may come to touch within an interval: the broad phase of contact.
+
+A pair that has been looked at is known to be apart by some distance. The bodies have to travel as
+far before it needs another look, so that most pairs of a robot cost one comparison in a step:
+``look.until`` is that distance with what both had travelled when it was measured, ``travel`` what
+they have travelled since the looks are VALID. What is nearer is listed in ``work.collision.near``.
+
+Bounds are of all points of a body's shapes, so that a turn counts with the farthest of them.
+"""
+
+from math import inf, sqrt
+
+from robosim.compiled.kinds import CAPSULE, POLYTOPE
+from robosim.compiled.memory import LOOKED
+from robosim.kernels.compiler.jit import kernel
+from robosim.kernels.equations.algebra import dot, fill
+from robosim.kernels.narrow_phase.apart import apart_by
+from robosim.kernels.narrow_phase.place import place_pair
+
+ROUNDING = 1e-9  # part of a distance, for the rounding of all that is compared here
+SLACK = 1e-6  # part of the size of a shape that counts as in reach without any motion
+
+
+@kernel
+def largest_speed(twist, reach):
+    """The largest speed of points no farther than `reach` from the centre of mass [m/s]."""
+    v, spin = twist[:3], twist[3:]
+    return sqrt(dot(v, v)) + reach * sqrt(dot(spin, spin))
+
+
+@kernel
+def moved_by(work, body, reach, dt):
+    """How far a shape may have moved over the interval [m]."""
+    if reach == inf:
+        return 0.0
+    motion = work.bodies[body]
+    turn = 2.0 * sqrt(motion.P[1] ** 2 + motion.P[2] ** 2 + motion.P[3] ** 2)
+    return abs(dt) * sqrt(dot(motion.v, motion.v)) + turn * reach
+
+
+@kernel
+def pair_moved(model, system, work, p, dt):
+    """How far the shapes of pair p may have come nearer to each other over the interval [m]."""
+    pair, before, after = model.collision.pairs[p], system.pose1, work.pose2
+    a, b, shapes = pair.body_a, pair.body_b, model.collision.shapes
+    moved = moved_by(work, a, pair.reach_a, dt) + moved_by(work, b, pair.reach_b, dt)
+    if max(a, b) == model.bodies.shape[0]:
+        return moved
+    P, Q = work.bodies[a].P, work.bodies[b].P
+    turn = 0.0
+    for i in range(3):
+        j, k = 1 + (i + 1) % 3, 1 + (i + 2) % 3
+        turned = P[0] * Q[1 + i] - Q[0] * P[1 + i] - (P[j] * Q[k] - P[k] * Q[j])
+        turn += turned * turned
+    turn = 2.0 * sqrt(turn)
+    over_a = moved_over(shapes[pair.shape_b], before[a], before[b], after[a], after[b])
+    over_b = moved_over(shapes[pair.shape_a], before[b], before[a], after[b], after[a])
+    over_a += turn * shapes[pair.shape_b].reach
+    return min(moved, min(over_a, over_b + turn * shapes[pair.shape_a].reach))
+
+
+@kernel
+def moved_over(shape, a1, b1, a2, b2):
+    """How far the origin of a shape of a body b has come in the axes of a body a [m]."""
+    square = 0.0
+    for i in range(3):
+        there = 0.0
+        for k in range(3):
+            x1, x2 = b1.x[k] - a1.x[k], b2.x[k] - a2.x[k]
+            for n in range(3):
+                x1 += b1.R[k, n] * shape.x[n]
+                x2 += b2.R[k, n] * shape.x[n]
+            there += a2.R[k, i] * x2 - a1.R[k, i] * x1
+        square += there * there
+    return sqrt(square)
+
+
+@kernel
+def pair_speed(model, state, poses, p):
+    """How fast the shapes of pair p may come nearer to each other by their last motion [m/s]."""
+    pair, motions = model.collision.pairs[p], state.bodies
+    a, b, shapes = pair.body_a, pair.body_b, model.collision.shapes
+    speed = speed_of(motions, a, pair.reach_a) + speed_of(motions, b, pair.reach_b)
+    if max(a, b) == motions.shape[0]:
+        return speed
+    spin = 0.0
+    for k in range(3, 6):
+        spin += (motions[b].v_mid[k] - motions[a].v_mid[k]) ** 2
+    spin = sqrt(spin)
+    over_a = speed_over(shapes[pair.shape_b], motions[a], motions[b], poses[a], poses[b])
+    over_b = speed_over(shapes[pair.shape_a], motions[b], motions[a], poses[b], poses[a])
+    over_a += spin * shapes[pair.shape_b].reach
+    return min(speed, min(over_a, over_b + spin * shapes[pair.shape_a].reach))
+
+
+@kernel
+def speed_of(motions, body, reach):
+    """How fast a shape is at most by its body's last motion [m/s]; the world stands still."""
+    return 0.0 if body == motions.shape[0] else largest_speed(motions[body].v_mid, reach)
+
+
+@kernel
+def speed_over(shape, motion_a, motion_b, a, b):
+    """How fast the origin of a shape of a body b is in the axes of a body a [m/s]."""
+    square, v, w = 0.0, motion_b.v_mid, motion_a.v_mid
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        rj = dot(b.R[j], shape.x)
+        rk = dot(b.R[k], shape.x)
+        along = v[i] - w[i] + v[3 + j] * rk - v[3 + k] * rj
+        rj, rk = rj + b.x[j] - a.x[j], rk + b.x[k] - a.x[k]
+        along -= w[3 + j] * rk - w[3 + k] * rj
+        square += along * along
+    return sqrt(square)
+
+
+@kernel
+def list_in_reach(model, state, system, work, dt, fall):
+    """List the pairs that may touch within dt in work.collision.near.
+
+    work.collision.found[p].margin is what such a pair may come nearer [m], the negative of that if
+    it is too far, and -inf for all other pairs. A body's present motion counts twice for safety.
+    What is hit within dt may move farther than that: `has_passed` tells.
+    """
+    collision, near, found = model.collision, work.collision.near, work.collision.found
+    pairs, looks, ahead = collision.pairs, system.looks, work.collision.ahead
+    foresee(collision.reach, state, system, dt, fall, ahead)
+    near[0] = 0
+    for p in range(pairs.shape[0]):
+        look = looks[p]
+        if look.until > ahead[look.body_a] + ahead[look.body_b]:
+            found[p].margin, found[p].near = -inf, 0
+            continue
+        pair = pairs[p]
+        margin = fall + SLACK * min(
+            collision.shapes[pair.shape_a].reach, collision.shapes[pair.shape_b].reach
+        )
+        margin += 2.0 * abs(dt) * pair_speed(model, state, system.pose1, p)
+        far = look_at(model, system, work, p, margin)
+        found[p].margin = -margin if far else margin
+        near[0] += 1
+        near[near[0]] = p
+
+
+@kernel
+def foresee(reach, state, system, dt, fall, ahead):
+    """How far all bodies have travelled, and in `ahead` what they will have within dt [m].
+
+    The last interval counts anew after one that was not taken, which is on the safe side.
+    """
+    travel, nb = system.travel, state.bodies.shape[0]
+    if system.valid[LOOKED] == 0:
+        fill(0.0, travel)
+        for p in range(system.looks.shape[0]):
+            system.looks[p].until = -inf
+        system.valid[LOOKED] = 1
+    else:
+        for b in range(nb):
+            travel[b] += abs(state.last_dt[0]) * largest_speed(state.bodies[b].v_mid, reach[b])
+    for b in range(nb):
+        travelled = 2.0 * abs(dt) * largest_speed(state.bodies[b].v_mid, reach[b])
+        ahead[b] = travel[b] + travelled + fall + SLACK * reach[b]
+    ahead[nb] = 0.0
+
+
+@kernel
+def look_at(model, system, work, p, margin):
+    """Whether the shapes of pair p are farther apart than a margin at the first knot.
+
+    By spheres around both, or, where these meet, by a plane between two convex shapes.
+    """
+    collision, look = model.collision, system.looks[p]
+    pair = collision.pairs[p]
+    first, second = collision.shapes[pair.shape_a], collision.shapes[pair.shape_b]
+    apart = spheres_apart(pair, first, second, system.pose1)
+    if not apart > margin:
+        apart = hulls_apart(model, system, work, system.pose1, p, margin)
+    travelled = system.travel[pair.body_a] + system.travel[pair.body_b]
+    look.until = apart * (1.0 - ROUNDING) + travelled if apart > margin else -inf
+    return apart > margin
+
+
+@kernel
+def hulls_apart(model, system, work, poses, p, margin):
+    """How far the shapes of pair p are at least apart, or -inf where that is not above a margin.
+
+    Where one is no convex shape, or both are so simple that a close look costs as little, that is
+    not known, and -inf.
+    """
+    collision, scratch = model.collision, work.collision.scratch
+    pair = collision.pairs[p]
+    first, second = collision.shapes[pair.shape_a], collision.shapes[pair.shape_b]
+    kind = max(first.kind, second.kind)
+    if kind > POLYTOPE or kind <= CAPSULE:
+        return -inf
+    place_pair(scratch, poses[pair.body_a], first, poses[pair.body_b], second)
+    return apart_by(scratch, collision.data, first, second, system.looks[p], margin)
+
+
+@kernel
+def spheres_apart(pair, first, second, poses):
+    """How far spheres around two shapes are apart [m], negative if they overlap.
+
+    A half-space comes first in its pairs.
+    """
+    a, b, square, height = poses[pair.body_a], poses[pair.body_b], 0.0, 0.0
+    for i in range(3):
+        d, n = b.x[i] - a.x[i], 0.0
+        for k in range(3):
+            d += b.R[i, k] * second.x[k] - a.R[i, k] * first.x[k]
+            n += a.R[i, k] * first.R[k, 2]
+        square += d * d
+        height += d * n
+    if first.reach == inf:
+        return height - second.reach
+    return sqrt(square) - (first.reach + second.reach)
+
+
+@kernel
+def are_far(model, p, poses, margin):
+    """Whether spheres around the two shapes of pair p are farther apart than a margin."""
+    pair, shapes = model.collision.pairs[p], model.collision.shapes
+    return spheres_apart(pair, shapes[pair.shape_a], shapes[pair.shape_b], poses) > margin
+
+
+@kernel
+def has_passed(model, system, work, dt):
+    """Whether a motion leads farther than was foreseen, as that of what is hit or driven may."""
+    ahead, reach, travel = work.collision.ahead, model.collision.reach, system.travel
+    for b in range(model.bodies.shape[0]):
+        if travel[b] + moved_by(work, b, reach[b], dt) > ahead[b]:
+            return True
+    return False
+
+
+@kernel
+def distance_left(system, p):
+    """How far the shapes of a pair that has not been listed are at least apart [m]."""
+    look = system.looks[p]
+    return look.until - system.travel[look.body_a] - system.travel[look.body_b]
