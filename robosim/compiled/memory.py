@@ -19,7 +19,14 @@ from robosim.compiled.records.graph import BLOCK
 from robosim.compiled.records.joint import DIRECTIONS, JOINT_GUESS
 from robosim.compiled.records.shape import LOOK
 from robosim.compiled.records.sizes import TRENDS
-from robosim.compiled.records.tree import ARM_WORK, LOOP_WORK, TREE_WORK
+from robosim.compiled.records.tree import (
+    ARM_WORK,
+    COLUMN,
+    ENTRY,
+    LOOP_WORK,
+    MOST_COUPLED,
+    TREE_WORK,
+)
 from robosim.validation import Array
 
 # Places in `System.valid`, which says which parts of a System are valid.
@@ -41,6 +48,19 @@ class Guesses(NamedTuple):
     features: NDArray[np.void]  # (slots for features,) CONTACT of the features in the last step
 
 
+class Coupled(NamedTuple):
+    """Contacts between bodies of a tree, which are no part of its elimination."""
+
+    count: NDArray[np.int64]  # (1,) of contacts
+    columns: NDArray[np.void]  # (MOST_COUPLED,) COLUMN, or (0,) if bodies cannot touch each other
+    entries: NDArray[np.void]  # (n,) ENTRY
+    last: NDArray[np.int64]  # (nb,) the last entry of each body's joint, or -1
+    matrix: Array  # (3 MOST_COUPLED, 3 MOST_COUPLED) of the contacts' motions, in factors
+    rows: NDArray[np.int64]  # (3 MOST_COUPLED,) order in which the factors take them
+    motion: Array  # (3 MOST_COUPLED,) of the contacts
+    known: Array  # (3 MOST_COUPLED,) the same if nothing answered
+
+
 class System(NamedTuple):
     """The linear system of Newton's method, and the quantities that it is made of."""
 
@@ -53,6 +73,7 @@ class System(NamedTuple):
     tree: NDArray[np.void]  # (nb + 1,) TREE_WORK, the world last; (0,) if it is solved as a graph
     border: NDArray[np.void]  # (nl,) LOOP_WORK of a tree's loops
     arms: NDArray[np.void]  # (nb,) ARM_WORK of a tree with loops
+    coupled: Coupled
     looks: NDArray[np.void]  # (np,) LOOK at each pair of shapes
     travel: Array  # (nb + 1,) how far each body has come since the first look [m]
 
@@ -91,8 +112,30 @@ def make_system(model: Model) -> System:
         tree=aligned(nb + 1 if model.tree else 0, TREE_WORK),
         border=aligned(len(model.loops.top), LOOP_WORK),
         arms=aligned(nb if len(model.loops.top) else 0, ARM_WORK),
+        coupled=_make_coupled(model),
         looks=_make_looks(model),
         travel=np.zeros(nb + 1),
+    )
+
+
+def _make_coupled(model: Model) -> Coupled:
+    """Room for contacts between bodies of a tree, where there may be such."""
+    nb, pairs = len(model.bodies), model.collision.pairs
+    pairs = pairs[(pairs["body_a"] < nb) & (pairs["body_b"] < nb)]
+    most = MOST_COUPLED if model.tree and len(pairs) else 0
+    depth = np.zeros(nb + 1, dtype=np.int64)
+    for b in range(nb):
+        depth[b] = depth[model.joints["parent"][b]] + 1
+    joints = int((depth[pairs["body_a"]] + depth[pairs["body_b"]]).max(initial=0))
+    return Coupled(
+        count=np.zeros(1, dtype=np.int64),
+        columns=aligned(most, COLUMN),
+        entries=aligned(most * joints, ENTRY),
+        last=np.zeros(nb, dtype=np.int64),
+        matrix=np.zeros((3 * most, 3 * most)),
+        rows=np.zeros(3 * most, dtype=np.int64),
+        motion=np.zeros(3 * most),
+        known=np.zeros(3 * most),
     )
 
 

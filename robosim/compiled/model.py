@@ -128,6 +128,12 @@ class Model(NamedTuple):
     elements: NDArray[np.void]  # ELEMENT of soft solids
     calls: NDArray[np.int64]  # (N_CALLS,) addresses of compiled features, or 0
 
+    @property
+    def couples_bodies(self) -> bool:
+        """Whether two bodies may touch each other."""
+        pairs, nb = self.collision.pairs, len(self.bodies)
+        return bool(np.any((pairs["body_a"] < nb) & (pairs["body_b"] < nb)))
+
 
 class Options(NamedTuple):
     """Options of a step; see Simulation for their meaning and defaults."""

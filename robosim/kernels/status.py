@@ -14,6 +14,7 @@ GOES_THROUGH = 9  # shapes may have passed each other where they had to touch
 STRIKES = 10  # a contact with restitution is hit, and the interval has to be divided there
 UNSETTLED = 11  # the friction of bearings and what presses on them do not come to agree
 NEEDS_ROWS = 12  # a servo acts along a ball joint for which the solver of trees has no rows
+NEEDS_GRAPH = 13  # more bodies touch each other than the solver of trees takes
 WARM = 0  # from the last step's variables, at the final barrier, by jumps where need be
 HOP = 1  # by jumps from where that has led, with velocities that are not extrapolated
 COLD = 2  # from far inside the cones, by Mehrotra's predictor and corrector

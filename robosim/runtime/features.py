@@ -10,6 +10,8 @@ from robosim.compiled.kinds import (
     ADMIT_FEATURES,
     BOUNCE,
     CHOOSE_FEATURES,
+    COUPLED_FACTORS,
+    COUPLED_RATES,
     SETTLE_BOUNDS,
     STRIKES,
     TIED_FACTORS,
@@ -36,6 +38,8 @@ def needed(model: Model) -> list[int]:
         places += [SETTLE_BOUNDS]
     if model.tree and len(model.loops.ties):
         places += [TIED_MOTION, TIED_FACTORS, TIED_SWEEPS]
+    if model.tree and model.couples_bodies:
+        places += [COUPLED_FACTORS, COUPLED_RATES]
     return places
 
 

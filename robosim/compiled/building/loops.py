@@ -38,9 +38,11 @@ def is_tree_with_loops(mechanism: Mechanism, velocity_limits: bool = False) -> b
     """Whether a mechanism is a tree, the ties of which can be borders of its elimination."""
     if mechanism.springs or mechanism.tendons or mechanism.soft_meshes:
         return False
+    if not _ties(mechanism):
+        return True
     if any(None not in (a[0], b[0]) for a, b in mechanism.touching_shapes()):
         return False
-    return not _ties(mechanism) or separate_loops(mechanism, velocity_limits) is not None
+    return separate_loops(mechanism, velocity_limits) is not None
 
 
 def separate_loops(mechanism: Mechanism, velocity_limits: bool = False) -> list[Loop] | None:

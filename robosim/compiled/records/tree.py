@@ -74,6 +74,32 @@ LOOP_WORK = with_rows(  # at the loop's top
     I=6,  # and its inverse
 )
 
+MOST_COUPLED = 16  # contacts between bodies that the elimination of a tree takes
+
+COLUMN = with_rows(  # of a contact between two bodies of a tree
+    [
+        ("body", "i8"),
+        ("other", "i8"),
+        ("begin", "i8"),  # of its entries
+        ("end", "i8"),
+    ],
+    # About the references of its body and of its other, and then of all that these hang on:
+    B=3,  # wrenches by its motion u, which answer it
+    C=3,  # its motion by that of the body
+    B_o=3,
+    C_o=3,
+)
+
+ENTRY = with_rows(  # of a contact and a joint that one of its bodies hangs on
+    [
+        ("column", "i8"),  # of the contact
+        ("body", "i8"),  # that the joint carries
+        ("before", "i8"),  # entry of another contact at the same joint, or -1
+    ],
+    V=3,  # the contact's motion by the rates of the joint's coordinates
+    Y=3,  # these rates by the wrenches that answer the contact's motion
+)
+
 TIE = np.dtype(  # of joints of a tree: a joint that closes a loop, or a coupling
     [
         ("joint", "i8"),  # or -1

@@ -15,12 +15,14 @@ from robosim.compiled.kinds import (
     RIM,
 )
 from robosim.compiled.memory import FACTORED
+from robosim.compiled.records.tree import MOST_COUPLED
 from robosim.kernels.compiler.addresses import copy_record
 from robosim.kernels.compiler.duals import are_duals
 from robosim.kernels.compiler.features import NUMBER, WHOLE, feature
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import everywhere, pick, somewhere
 from robosim.kernels.contact.kinematics import (
+    on_joint,
     start_contact,
     step_back,
 )
@@ -47,7 +49,7 @@ from robosim.kernels.contact.slots import (
 from robosim.kernels.contact.turning import describe_companion, start_companion
 from robosim.kernels.equations.algebra import assign, dot, fill
 from robosim.kernels.narrow_phase.cylinder import FLAT, NEARLY_FLAT
-from robosim.kernels.status import CONVERGED, GOES_THROUGH, NEEDS_BLOCKS
+from robosim.kernels.status import CONVERGED, GOES_THROUGH, NEEDS_BLOCKS, NEEDS_GRAPH
 
 # Of the largest impulse, what a bearing holds that carries nothing: a cone has to have an interior.
 UNLOADED = 1e-9
@@ -153,7 +155,7 @@ def choose_features(model, state, memory, work, options, dt, kappa, fall):
         p, pair = near[n], pairs[near[n]]
         count = find_pair(model, system, work, p) if found[p].margin > 0.0 else 0
         found[p].near = 1 if count > 0 and pair.body_a < nb and pair.body_b < nb else 0
-        if found[p].near != 0 and pair.block_ab < 0:
+        if found[p].near != 0 and pair.block_ab < 0 and not model.tree:
             status = NEEDS_BLOCKS
         if count > 0 or in_use(ids, pair):
             assign_slots(model, work, p, count)
@@ -170,7 +172,20 @@ def choose_features(model, state, memory, work, options, dt, kappa, fall):
             elif stays:
                 system.valid[FACTORED] = 0
     loosen(system, work, system.pose1)
-    return status
+    return NEEDS_GRAPH if couples_many(model, work) else status
+
+
+@kernel
+def couples_many(model, work):
+    """Whether more bodies of a tree touch each other than its solver takes."""
+    if not model.tree:
+        return False
+    count, nb = 0, model.bodies.shape[0]
+    for n in range(1, work.active[0] + 1):
+        contact = work.slots[work.active[n]]
+        if max(contact.body, contact.other) < nb and not on_joint(contact):
+            count += 1
+    return count > MOST_COUPLED
 
 
 @kernel
@@ -347,7 +362,7 @@ def admit_features(model, state, memory, work, options, dt, kappa, substeps):
             continue
         if pair.body_a < nb and pair.body_b < nb:
             found[p].near = 1
-            if pair.block_ab < 0:
+            if pair.block_ab < 0 and not model.tree:
                 status = NEEDS_BLOCKS
         for slot in range(pair.slot_begin, pair.slot_end):
             if work.ids[slot] >= 0 and work.entered[slot] == 0:
@@ -356,4 +371,4 @@ def admit_features(model, state, memory, work, options, dt, kappa, substeps):
                 if may_act(model, system, work, slot):
                     enter(model.facets, system, work, slot, kappa, speed)
                     add_companions(model, guesses, system, work, slot, False, kappa, speed)
-    return status
+    return NEEDS_GRAPH if couples_many(model, work) else status

@@ -195,6 +195,39 @@ def lu_solve_vector(A, b, m):
 
 
 @kernel
+def lu_pivoted(A, rows, m):
+    """`lu` of the first m rows and columns, with exchanges of rows, that are noted in `rows`."""
+    for k in range(m):
+        best, size = k, abs(A[k, k])
+        for i in range(k + 1, m):
+            if abs(A[i, k]) > size:
+                best, size = i, abs(A[i, k])
+        rows[k] = best
+        if not size > 1e-300:
+            return 1
+        for j in range(m if best != k else 0):
+            A[k, j], A[best, j] = A[best, j], A[k, j]
+        inverse = 1.0 / A[k, k]
+        A[k, k] = inverse
+        for i in range(k + 1, m):
+            factor = A[i, k] * inverse
+            A[i, k] = factor
+            for j in range(k + 1, m):
+                A[i, j] -= factor * A[k, j]
+    return 0
+
+
+@kernel
+def lu_pivoted_solve(A, rows, b, x, m):
+    """The first m of x = A^-1 b, for A and rows from `lu_pivoted`."""
+    for i in range(m):
+        x[i] = b[i]
+    for k in range(m):
+        x[k], x[rows[k]] = x[rows[k]], x[k]
+    lu_solve_vector(A, x, m)
+
+
+@kernel
 def lu_solve_matrix(A, B, m):
     """The first m rows of B = A^-1 B in place, (m, 6), for A from `lu`."""
     for i in range(1, m):

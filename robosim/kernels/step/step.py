@@ -17,6 +17,7 @@ from robosim.kernels.equations.algebra import fill
 from robosim.kernels.status import (
     CONVERGED,
     NEEDS_BLOCKS,
+    NEEDS_GRAPH,
     NEEDS_ROWS,
     NOT_SMOOTH,
     STRIKES,
@@ -89,6 +90,8 @@ def step(scheme, model, state, memory, loads, work, options, solver, wants, info
             copy_state(work.saved, state)
             copy_guesses(work.learned, memory.guesses)
         if info.status == NEEDS_BLOCKS or info.status == NEEDS_ROWS:
+            return info.status
+        if info.status == NEEDS_GRAPH:
             return info.status
         unsolved = info.status < TURNS_FAR
         if info.order == 4:

@@ -24,6 +24,7 @@ from robosim.kernels.equations.joint import (
     read_velocities,
 )
 from robosim.kernels.solve.tree.charts import apart_on_chart
+from robosim.kernels.solve.tree.coupled import add_column, factor_coupled
 from robosim.kernels.solve.tree.eliminate import (
     condense_at_reference,
     factor_joints,
@@ -188,6 +189,7 @@ def residual(model, system, work, dt, info):
 @kernel
 def open_blocks(model, system, work):
     """Blocks of the bodies at the unknowns, before contacts."""
+    system.coupled.count[0] = 0
     own_blocks(model, system, work)
 
 
@@ -196,9 +198,11 @@ def condense(model, contact, w, R, R_o, held, system, work):
     """A contact's answer to motion, -L^T A R, into the blocks of its bodies."""
     nb, t, tree = model.bodies.shape[0], work.scratch[0], system.tree
     equal = held and not is_companion(contact)
-    if contact.body < nb:
+    if max(contact.body, contact.other) < nb:
+        add_column(contact, w, R, R_o, held, system)
+    elif contact.body < nb:
         condense_at_reference(w.L, w.A, R, held, equal, t, tree[contact.body])
-    if contact.other < nb:
+    else:
         condense_at_reference(w.L_o, w.A, R_o, held, equal, t, tree[contact.other])
 
 
@@ -221,7 +225,10 @@ def factors_of(model, system, work, held):
     """`factor_joints`, of loops too if there are any."""
     if is_tied(model):
         return factor_tied(model, system, work, held)
-    return factor_joints(model, None, system, work, held)
+    status = factor_joints(model, None, system, work, held)
+    if status == 0 and system.coupled.count[0] > 0:
+        status = factor_coupled(model, system, held)
+    return status
 
 
 @kernel
@@ -331,6 +338,7 @@ def needs_velocities():
 @kernel
 def hold_bodies(model, system, work):
     """Blocks of the projection at the second knot before contacts; work.rhs = momenta."""
+    system.coupled.count[0] = 0
     for i in range(model.bodies.shape[0]):
         # The next interval finds its inertias here.
         w, J = system.tree[i], system.inertias[i].J

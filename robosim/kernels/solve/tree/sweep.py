@@ -10,6 +10,7 @@ from robosim.kernels.equations.algebra import (
     lu_solve_vector,
 )
 from robosim.kernels.equations.joint import is_driven
+from robosim.kernels.solve.tree.coupled import answer_coupled
 from robosim.kernels.solve.tree.loops import (
     add_rates,
     answer_loops,
@@ -38,18 +39,12 @@ def solve_tree(joints, loops, rows, tree, border, arms, x, held, before):
 
 @kernel
 def solve_joints(model, loops, system, work, x, held, before):
-    """`solve_tree` of the model, with its `loops` or without."""
-    solve_tree(
-        model.joints,
-        loops,
-        work.joints,
-        system.tree,
-        system.border,
-        system.arms,
-        x,
-        held,
-        before,
-    )
+    """`solve_tree` of the model, with its `loops` or without, and with contacts between bodies."""
+    joints, rows, tree = model.joints, work.joints, system.tree
+    sweep_to_root(joints, loops, rows, tree, system.border, system.arms, x, held)
+    if loops is None and system.coupled.count[0] > 0:
+        answer_coupled(model, system)
+    sweep_to_leaves(joints, loops, tree, system.border, system.arms, x, before)
 
 
 @kernel
