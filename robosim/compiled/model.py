@@ -35,6 +35,7 @@ class Topology(NamedTuple):
     edges: NDArray[np.int64]  # (n, 4) two vertices, two faces
     ring_begin: NDArray[np.int64]  # (n + 1,) where the vertices around a vertex begin
     rings: NDArray[np.int64]  # (m,) those vertices, which edges lead to, of meshes too
+    ring_edges: NDArray[np.int64]  # (m,) rows of those edges, -1 of meshes
 
 
 class ShapeData(NamedTuple):

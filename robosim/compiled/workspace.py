@@ -31,6 +31,20 @@ from robosim.description.mechanism import Mechanism
 from robosim.validation import Array
 
 
+class Listed(NamedTuple):
+    """Which vertices, faces and edges of two polytopes may touch the other one.
+
+    Marks are the stamps of the pairs for which they were listed last.
+    """
+
+    vertices: NDArray[np.int64]  # (2, most vertices)
+    faces: NDArray[np.int64]  # (2, most faces)
+    edges: NDArray[np.int64]  # (2, most edges)
+    vertex_marks: NDArray[np.int64]  # (2, most vertices)
+    face_marks: NDArray[np.int64]  # (2, most faces)
+    edge_marks: NDArray[np.int64]  # (2, most edges)
+
+
 class ShapeScratch(NamedTuple):
     """Scratch memory of one narrow phase.
 
@@ -42,6 +56,7 @@ class ShapeScratch(NamedTuple):
     poly: NDArray[np.void]  # (2,) POLY
     vertices: NDArray[np.void]  # (2, most vertices) POINT
     normals: NDArray[np.void]  # (2, most faces) POINT
+    listed: Listed
     opposite: NDArray[np.void]  # (3,) POINT, corners of a triangle's neighbours
     around: NDArray[np.void]  # (n,) POINT, corners around each corner of a triangle
     polygon: NDArray[np.void]  # (2, corners of a clipped face) CORNER
@@ -164,6 +179,8 @@ def make_shape_scratch(shapes: NDArray[np.void], data: ShapeData) -> ShapeScratc
     n_vertices = max([3, *convex["n_vertices"]])
     n_faces = max([4, *convex["n_faces"]])
     n_edges = max([3, *convex["n_edges"]])
+    most_around = int(np.diff(data.topology.ring_begin).max(initial=0))
+    sizes = n_vertices, n_faces, n_edges
     # Every side of a face that cuts a polygon adds one point to it.
     n_corners = max(6, 2 * int(np.diff(data.topology.faces).max(initial=0)) + 2)
     poly = np.zeros(2, dtype=POLY)
@@ -173,8 +190,9 @@ def make_shape_scratch(shapes: NDArray[np.void], data: ShapeData) -> ShapeScratc
         poly=poly,
         vertices=np.zeros((2, n_vertices), dtype=POINT),
         normals=np.zeros((2, n_faces), dtype=POINT),
+        listed=Listed(*(np.zeros((2, n), dtype=np.int64) for n in 2 * sizes)),
         opposite=np.zeros(3, dtype=POINT),
-        around=np.zeros(3 * max(6, int(np.diff(data.topology.ring_begin).max(initial=0))) + 1, dtype=POINT),
+        around=np.zeros(3 * max(6, most_around) + 1, dtype=POINT),
         polygon=np.zeros((2, n_corners), dtype=CORNER),
         near=np.zeros(n_edges, dtype=np.int64),
         candidates=np.zeros(64 + max(2 * n_corners, n_vertices + 2 * n_edges), dtype=CANDIDATE),

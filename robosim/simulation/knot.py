@@ -170,7 +170,7 @@ class Knot(Frames, SimulationBase):
         Infinite for pairs that are not nearer than `within` [m].
         """
         parts = self.parts
-        return readings.shape_gaps(parts.model, parts.state, parts.work, within)
+        return readings.shape_gaps(parts, within)
 
     def contacts(self, ground: bool = True) -> list[Contact]:
         """All active contacts of the last step, closed or near.

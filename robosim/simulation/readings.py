@@ -192,12 +192,15 @@ def bearing_forces(robot: Mechanism, parts: Parts, name: str, interval: float) -
     return BearingForces(*map(read_only, found))
 
 
-def shape_gaps(model: Model, state: State, work: Workspace, margin: float) -> Array:
+def shape_gaps(parts: Parts, margin: float) -> Array:
     """The smallest gap of each pair of shapes, (np,) [m]; inf beyond the margin [m]."""
+    model, system = parts.model, parts.memory.system
     if not len(model.collision.pairs):
         return np.zeros(0)
     out = np.empty(len(model.collision.pairs))
-    pair_gaps(model, state, work, float(margin), out)
+    # The next step goes on from looks of its own, to the last bit.
+    system = system._replace(looks=system.looks.copy())
+    pair_gaps(model, parts.state, system, parts.work, float(margin), out)
     return out
 
 
@@ -363,7 +366,7 @@ def contact_heights(robot: Mechanism, state: State) -> Array:
 def min_gap(robot: Mechanism, parts: Parts, within: float = 0.1) -> float:
     """Smallest gap at the knot [m]: of contact points, and of shapes nearer than `within`."""
     heights = contact_heights(robot, parts.state)
-    gaps = shape_gaps(parts.model, parts.state, parts.work, within)
+    gaps = shape_gaps(parts, within)
     return float(min([*heights, *gaps], default=np.inf))
 
 

@@ -18,7 +18,7 @@ from robosim.compiled.building.shapes import compile_shapes
 from robosim.compiled.kinds import EDGE, PLANE, RIM, RIM_EDGE, ROUND
 from robosim.compiled.records.body import POSE
 from robosim.compiled.records.narrow_phase import FEATURES
-from robosim.compiled.records.shape import FEATURE
+from robosim.compiled.records.shape import FEATURE, LOOK
 from robosim.compiled.workspace import make_shape_scratch
 from robosim.kernels.compiler.jit import entry
 from robosim.kernels.narrow_phase.find import find_features
@@ -57,8 +57,8 @@ def random_pose(rng, spread):
 
 
 @entry
-def features_of(shapes, data, pose_a, pose_b, a, b, margin, scratch, out):
-    return find_features(shapes, data, pose_a, pose_b, a, b, margin, scratch, out)
+def features_of(shapes, data, pose_a, pose_b, a, b, margin, look, scratch, out):
+    return find_features(shapes, data, pose_a, pose_b, a, b, margin, look, scratch, out)
 
 
 class Scene(NamedTuple):
@@ -71,7 +71,8 @@ class Scene(NamedTuple):
     def find(self, pose_a, pose_b, a=0, b=1, margin=0.1):
         out = np.zeros(FEATURES, dtype=FEATURE)
         places = (pose_a, pose_b, a, b)
-        count = features_of(self.shapes, self.data, *places, margin, self.scratch, out)
+        look = np.zeros(1, dtype=LOOK)[0]
+        count = features_of(self.shapes, self.data, *places, margin, look, self.scratch, out)
         return out[:count]
 
 

@@ -130,7 +130,7 @@ class _Builder:
         self.edges: list[tuple[int, int, int, int]] = [(0, 1, 0, 1), (1, 2, 0, 2), (2, 0, 0, 3)]
         self.heights: list[Array] = []
         self.triangles: list[NDArray[np.int64]] = []
-        self.sides: list[NDArray[np.int64]] = []  # pairs of vertices
+        self.sides: list[NDArray[np.int64]] = []  # (n, 3) pairs of vertices, and edges
         self.nodes: list[tuple[Array, Array, int, int]] = []
         self.n_vertices = 0
         self.n_heights = 0
@@ -156,8 +156,9 @@ class _Builder:
         record["edge_begin"] = len(self.edges)
         self.edges += [(v, w, f, sides[w, v]) for (v, w), f in sides.items() if v < w]
         record["n_edges"] = len(self.edges) - record["edge_begin"]
-        ends = np.array([edge[:2] for edge in self.edges[record["edge_begin"] :]], dtype=np.int64)
-        self.sides.append(int(record["vertex_begin"]) + ends.reshape(-1, 2))
+        own = np.arange(record["edge_begin"], len(self.edges))[:, None]
+        ends = np.array(self.edges[record["edge_begin"] :], dtype=np.int64)[:, :2]
+        self.sides.append(np.hstack((int(record["vertex_begin"]) + ends, own)))
 
     def add_mesh(self, record: np.void, vertices: Array, faces: NDArray[np.int64]) -> None:
         """A triangle mesh with its tree of bounds."""
@@ -173,7 +174,8 @@ class _Builder:
                 k = faces[f].tolist().index(v)
                 opposite[f, k] = begin + sides[w, v][1]
         self.triangles.append(np.hstack((faces + begin, opposite)))
-        self.sides.append(begin + np.vstack([faces[:, [k, (k + 1) % 3]] for k in range(3)]))
+        ends = begin + np.vstack([faces[:, [k, (k + 1) % 3]] for k in range(3)])
+        self.sides.append(np.hstack((ends, np.full((len(ends), 1), -1))))
         self.n_triangles += len(faces)
         corners = vertices[faces]
         record["node_begin"] = len(self.nodes)
@@ -197,14 +199,15 @@ class _Builder:
         ends = np.cumsum([len(loop) for loop in self.loops])
         begins = ends - [len(loop) for loop in self.loops]
         nothing = np.zeros((0, 6), dtype=np.int64)
-        sides = np.vstack((*self.sides, nothing[:, :2]))
-        sides = np.unique(np.vstack((sides, sides[:, ::-1])), axis=0)
+        sides = np.vstack((*self.sides, nothing[:, :3]))
+        sides = np.unique(np.vstack((sides, sides[:, [1, 0, 2]])), axis=0)
         topology = Topology(
             faces=np.column_stack((begins, ends)).astype(np.int64),
             loops=np.array([v for loop in self.loops for v in loop], dtype=np.int64),
             edges=np.array(self.edges, dtype=np.int64),
             ring_begin=np.searchsorted(sides[:, 0], np.arange(self.n_vertices + 2)),
             rings=sides[:, 1].copy(),
+            ring_edges=sides[:, 2].copy(),
         )
         arrays = ShapeData(
             vertices=_points(np.vstack((*self.vertices, np.zeros((1, 3))))),

@@ -34,8 +34,13 @@ POLY = np.dtype(
         ("n_vertices", "i8"),
         ("n_faces", "i8"),
         ("n_edges", "i8"),
+        ("vertex_begin", "i8"),
+        ("lowest", "i8"),  # vertex of a polytope that was found last
         ("face_begin", "i8"),
         ("edge_begin", "i8"),
+        ("listed_vertices", "i8"),  # which of them may touch the other shape: so many
+        ("listed_faces", "i8"),
+        ("listed_edges", "i8"),
         ("radius", "f8"),  # around the vertices
         ("level", "f8"),  # height from which a vertex is in reach of the other shape
         ("x", "f8", (3,)),  # the shape in the frame of the first
@@ -52,7 +57,10 @@ PAIR_WORK = np.dtype(
     [
         ("R_1", "f8", (3, 3)),  # shapes to world
         ("R_2", "f8", (3, 3)),
+        ("stamp", "i8"),  # of this pair
         ("margin", "f8"),
+        ("depth", "f8"),  # how far the shapes overlap along `plane`, inf if that is not known
+        ("plane", "f8", (3,)),
         ("scale", "f8"),  # a length of the shapes, for tolerances
         ("count", "i8"),  # of candidates
         ("picks", "i8", (FEATURES,)),  # the best of them
@@ -64,6 +72,7 @@ PAIR_WORK = np.dtype(
         ("ring", "i8", (4,)),  # where the corners around each corner begin and end
         ("cells", "i8", (4,)),  # of a height field: first and last but one along x, along y
         ("W", "f8", (4, 3)),  # simplex of the difference second - first
+        ("size", "i8"),  # of that simplex where it came nearest
         ("ia", "i8", (4,)),
         ("ib", "i8", (4,)),
         ("weight", "f8", (4,)),

@@ -120,8 +120,9 @@ LOOK = np.dtype(  # at a pair, the last one
         ("until", "f8"),  # travel of both bodies up to which the shapes are apart, or -inf
         ("body_a", "i8"),  # as in PAIR
         ("body_b", "i8"),
-        ("normal", "f8", (3,)),  # of a plane between convex shapes, in axes of the first one
-        ("vertex_a", "i8"),  # of polytopes, next to that plane
-        ("vertex_b", "i8"),
+        # Of a plane between convex shapes, from the one of the higher kind and in its axes:
+        ("normal", "f8", (3,)),
+        ("vertex_a", "i8"),  # of that shape next to the plane, if it is a polytope
+        ("vertex_b", "i8"),  # of the other
     ]
 )

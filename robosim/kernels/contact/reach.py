@@ -182,18 +182,20 @@ def look_at(model, system, work, p, margin):
 
 @kernel
 def hulls_apart(model, system, work, poses, p, margin):
-    """How far the shapes of pair p are at least apart, or -inf where that is not above a margin.
+    """How far the shapes of pair p are at least apart, as precisely as a margin asks for [m].
 
     Where one is no convex shape, or both are so simple that a close look costs as little, that is
     not known, and -inf.
     """
     collision, scratch = model.collision, work.collision.scratch
     pair = collision.pairs[p]
+    a, b = pair.body_a, pair.body_b
     first, second = collision.shapes[pair.shape_a], collision.shapes[pair.shape_b]
-    kind = max(first.kind, second.kind)
-    if kind > POLYTOPE or kind <= CAPSULE:
+    if first.kind < second.kind:
+        first, second, a, b = second, first, b, a
+    if first.kind > POLYTOPE or first.kind <= CAPSULE:
         return -inf
-    place_pair(scratch, poses[pair.body_a], first, poses[pair.body_b], second)
+    place_pair(scratch, poses[a], first, poses[b], second)
     return apart_by(scratch, collision.data, first, second, system.looks[p], margin)
 
 

@@ -66,11 +66,11 @@ def world_impulse(contact, frame, c, facets, f, out):
 
 
 @entry
-def pair_gaps(model, state, work, margin, out):
+def pair_gaps(model, state, system, work, margin, out):
     """The smallest gap of each pair of shapes at the knot, (np,) [m]; inf beyond the margin."""
     load_poses(model, state, work.pose2)
     for p in range(model.collision.pairs.shape[0]):
         out[p] = inf
-        count = find_near(model, work, work.pose2, p, margin)
+        count = find_near(model, system, work, work.pose2, p, margin)
         for n in range(count):
             out[p] = min(out[p], work.collision.features[n].gap)

@@ -31,11 +31,11 @@ OVERLAP = 5e-9  # of the smaller shape, that an interval may end beyond a featur
 @kernel
 def find_pair(model, system, work, p):
     """Features of pair p that may be reached, into work.collision; their count."""
-    return find_near(model, work, system.pose1, p, work.collision.found[p].margin)
+    return find_near(model, system, work, system.pose1, p, work.collision.found[p].margin)
 
 
 @kernel
-def find_near(model, work, poses, p, margin):
+def find_near(model, system, work, poses, p, margin):
     """Features of pair p that are nearer than a margin, into work.collision; their count."""
     pair, into = model.collision.pairs[p], work.collision
     return find_features(
@@ -46,6 +46,7 @@ def find_near(model, work, poses, p, margin):
         pair.shape_a,
         pair.shape_b,
         margin,
+        system.looks[p],
         into.scratch,
         into.features,
     )
@@ -85,11 +86,11 @@ def find_met(model, system, work, p, moved, may_divide):
     """
     pair, ids, features = model.collision.pairs[p], work.ids, work.collision.features
     allowed, found, t = OVERLAP * smaller_reach(model, pair), 0, work.scratch[0]
-    overlap = find_near(model, work, work.pose2, p, allowed) > 0
+    overlap = find_near(model, system, work, work.pose2, p, allowed) > 0
     shapes = model.collision.shapes
     thick = thickness(shapes[pair.shape_a]) + thickness(shapes[pair.shape_b])
     divides = may_divide and moved > thick
-    count = find_near(model, work, system.pose1, p, moved + allowed)
+    count = find_near(model, system, work, system.pose1, p, moved + allowed)
     slot = free_slot(ids, pair, pair.slot_begin)
     for n in range(count):
         if slot == pair.slot_end or holds(ids, pair, features[n].id, -1):
@@ -164,11 +165,11 @@ def find_entered(model, system, work, p, moved, may_divide, dt):
     if hulls_apart(model, system, work, work.pose2, p, allowed) > allowed:
         return 0
     found, t = 0, work.scratch[0]
-    count = find_near(model, work, work.pose2, p, allowed)
+    count = find_near(model, system, work, work.pose2, p, allowed)
     if not overlaps(features, count, allowed):
         return 0
     apart = is_apart(model, system, work, p, allowed)
-    count = find_near(model, work, work.pose2, p, allowed)
+    count = find_near(model, system, work, work.pose2, p, allowed)
     for n in range(count):
         if features[n].gap < -allowed and slot < pair.slot_end:
             contact = work.slots[slot]
@@ -232,7 +233,7 @@ def pin_rim(contact, poses, t):
 @kernel
 def is_apart(model, system, work, p, allowed):
     """Whether the shapes of pair p are apart at the first knot, but for what is allowed."""
-    count = find_near(model, work, system.pose1, p, allowed)
+    count = find_near(model, system, work, system.pose1, p, allowed)
     return not overlaps(work.collision.features, count, allowed)
 
 

@@ -14,14 +14,19 @@ from robosim.kernels.equations.algebra import assign, dot, rotate, rotate_back
 from robosim.kernels.narrow_phase.gjk import shrink_simplex
 from robosim.kernels.narrow_phase.points import normalize
 
+SMALL = 32  # vertices of a polytope that are looked at one and all
 TRIES = 20  # directions
 GOOD = 0.9  # part of the distance that is good enough to know
+NEAR = 0.05  # part of a margin by which a direction may be worse than the best one within it
 
 
 @kernel
-def climb(data, shape, d, start):
-    """The vertex of a polytope farthest along d (3,), in the shape's axes, from one of them on."""
-    vertices, topology, begin = data.vertices, data.topology, shape.vertex_begin
+def climb(data, begin, d, start):
+    """The vertex of a polytope farthest along d (3,), in the shape's axes, from one of them on.
+
+    The polytope's vertices are those of `data` from `begin` on.
+    """
+    vertices, topology = data.vertices, data.topology
     here, best, climbs = begin + start, dot(vertices[begin + start].p, d), True
     while climbs:
         at = here
@@ -37,7 +42,7 @@ def climb(data, shape, d, start):
 def farthest_point(data, shape, d, start, out):
     """out: the point of a shape farthest along the unit vector d, in the shape's axes; a vertex."""
     if shape.kind == POLYTOPE:
-        vertex = climb(data, shape, d, start)
+        vertex = climb(data, shape.vertex_begin, d, start)
         assign(data.vertices[shape.vertex_begin + vertex].p, out)
         return vertex
     end = shape.half_length if d[2] > 0.0 else -shape.half_length
@@ -54,10 +59,12 @@ def farthest_point(data, shape, d, start, out):
 
 @kernel
 def apart_by(scratch, data, first, second, look, margin):
-    """How far two convex shapes are at least apart, or -inf where that is not above a margin [m].
+    """How far two convex shapes are apart along the best direction that was tried [m].
 
-    `place_pair` has put them in the frame of the first. `look` has the direction and the vertices
-    of the last time, and keeps those of this one.
+    They overlap along it if that is negative. Directions are tried until they are known to be
+    farther apart than a margin, or none is much better. `place_pair` has put them in the frame of
+    the first. `look` has the direction and the vertices of the last time, and keeps those of this
+    one.
     """
     pair, place = scratch.pair[0], scratch.poly[1]
     n, W, v, back = pair.n, pair.W, pair.v, pair.m
@@ -82,11 +89,11 @@ def apart_by(scratch, data, first, second, look, margin):
         pair.ia[size], pair.ib[size] = 0, 0
         size = shrink_simplex(pair, size + 1)
         if size == 4:
-            return -inf
+            break
         length = sqrt(dot(v, v))
         nearest = min(nearest, length)
-        if not nearest > margin or (best > margin and best > GOOD * nearest):
+        if best > GOOD * nearest or nearest - best < NEAR * margin:
             break
         for k in range(3):
             n[k] = v[k] / length
-    return best if best > margin else -inf
+    return best

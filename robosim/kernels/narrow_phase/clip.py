@@ -5,7 +5,13 @@ from math import sqrt
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.equations.algebra import assign, cross, dot
 from robosim.kernels.narrow_phase.candidates import add_plane
-from robosim.kernels.narrow_phase.points import clamp, nearest, normalize, offset_dot
+from robosim.kernels.narrow_phase.points import (
+    clamp,
+    face_along,
+    nearest_listed,
+    normalize,
+    offset_dot,
+)
 
 
 @kernel
@@ -21,7 +27,7 @@ def outline(scratch, topology, which, n):
             assign(vertices[i].p, polygon[i].p)
             polygon[i].tag = i
         return poly.n_vertices
-    f = nearest(scratch.normals[which], poly.n_faces, n)
+    f = face_along(scratch, which, n, -1.0)
     begin, end = topology.faces[poly.face_begin + f, 0], topology.faces[poly.face_begin + f, 1]
     for k in range(begin, end):
         assign(vertices[topology.loops[k]].p, polygon[k - begin].p)
@@ -136,7 +142,7 @@ def add_deepest(scratch, topology, owner, f, before):
     for i in range(before, pair.count):
         if scratch.candidates[i].gap < wanted:
             return
-    i = nearest(scratch.vertices[1 - owner], other.n_vertices, N)
+    i = nearest_listed(scratch, 1 - owner, N)
     point = scratch.vertices[1 - owner, i].p
     if pair.one_sided == 1 and not lies_over(scratch, topology, owner, f, point):
         return

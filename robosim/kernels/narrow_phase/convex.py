@@ -20,8 +20,7 @@ from robosim.kernels.narrow_phase.candidates import add_plane, add_rounds, new_c
 from robosim.kernels.narrow_phase.clip import add_deepest, add_face, clip
 from robosim.kernels.narrow_phase.gjk import distance
 from robosim.kernels.narrow_phase.points import (
-    farthest,
-    nearest,
+    face_along,
     normalize,
     offset_dot,
     segment_parameters,
@@ -59,12 +58,14 @@ def add_crossing(scratch, topology):
 
 
 @kernel
-def top_edge(topology, poly, vertices, n, sign, tolerance):
-    """The edge whose both ends are farthest along sign * n, or -1."""
+def top_edge(scratch, topology, which, n, sign, tolerance):
+    """The edge of a polytope whose both ends are farthest along sign * n, or -1."""
+    poly, vertices = scratch.poly[which], scratch.vertices[which]
     top = -inf
-    for i in range(poly.n_vertices):
-        top = max(top, sign * dot(vertices[i].p, n))
-    for i in range(poly.n_edges):
+    for k in range(poly.listed_vertices):
+        top = max(top, sign * dot(vertices[scratch.listed.vertices[which, k]].p, n))
+    for k in range(poly.listed_edges):
+        i = scratch.listed.edges[which, k]
         v, w = topology.edges[poly.edge_begin + i, 0], topology.edges[poly.edge_begin + i, 1]
         low = min(sign * dot(vertices[v].p, n), sign * dot(vertices[w].p, n))
         if low > top - tolerance:
@@ -77,8 +78,8 @@ def add_corner(scratch, topology):
     """A vertex against a vertex or an edge, or parallel edges: the plane between the two shapes."""
     pair, n = scratch.pair[0], scratch.pair[0].n
     a, b = scratch.vertices[0], scratch.vertices[1]
-    i = top_edge(topology, scratch.poly[0], a, n, 1.0, 1e-8 * pair.scale)
-    j = top_edge(topology, scratch.poly[1], b, n, -1.0, 1e-8 * pair.scale)
+    i = top_edge(scratch, topology, 0, n, 1.0, 1e-8 * pair.scale)
+    j = top_edge(scratch, topology, 1, n, -1.0, 1e-8 * pair.scale)
     identifier = pair.ia[0] * 65536 + pair.ib[0]
     pair.owner = 0
     if i < 0 or j < 0:
@@ -109,7 +110,8 @@ def add_nearest_edge(scratch, topology):
     a, b = scratch.vertices[0], scratch.vertices[1]
     p, q = b[0].p, b[second.n_vertices - 1].p
     best, index = inf, 0
-    for i in range(first.n_edges):
+    for k in range(first.listed_edges):
+        i = scratch.listed.edges[0, k]
         v, w = topology.edges[first.edge_begin + i, 0], topology.edges[first.edge_begin + i, 1]
         s, t = segment_parameters(a[v].p, a[w].p, p, q)
         square = 0.0
@@ -128,10 +130,10 @@ def add_aligned_face(scratch, topology, n):
     first, second = scratch.poly[0], scratch.poly[1]
     f, g, best_f, best_g = 0, 0, -inf, -inf
     if first.n_faces > 0:
-        f = farthest(scratch.normals[0], first.n_faces, n)
+        f = face_along(scratch, 0, n, 1.0)
         best_f = dot(scratch.normals[0, f].p, n)
     if second.n_faces > 0 and scratch.pair[0].one_sided == 0:
-        g = nearest(scratch.normals[1], second.n_faces, n)
+        g = face_along(scratch, 1, n, -1.0)
         best_g = -dot(scratch.normals[1, g].p, n)
     if max(best_f, best_g) < ALIGNED:
         return
@@ -149,9 +151,9 @@ def mean_height(scratch, N):
 
 
 @kernel
-def add_contacts(scratch, topology):
+def add_contacts(scratch, data):
     """Candidates of the first shape, a polytope or a triangle, and the second one."""
-    pair, second = scratch.pair[0], scratch.poly[1]
+    pair, second, topology = scratch.pair[0], scratch.poly[1], data.topology
     gap = distance(scratch, pair.margin + second.radius)
     if gap == inf:
         return
@@ -164,7 +166,7 @@ def add_contacts(scratch, topology):
             return
         if gap == 0.0 and mean_height(scratch, N) <= 0.0:
             return
-    separate(scratch, topology, gap)
+    separate(scratch, data, gap)
     # Where no face and no crossing is as near as the shapes are, a vertex or parallel edges are.
     enough = gap - 1e-10 * pair.scale if gap > 0.0 else -inf
     found = pair.separation > enough

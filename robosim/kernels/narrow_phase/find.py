@@ -18,17 +18,26 @@ from robosim.compiled.kinds import (
     HEIGHT_FIELD,
     MESH,
     PLANE,
+    POLYTOPE,
     RIM,
     RIM_EDGE,
     ROUND,
 )
 from robosim.kernels.compiler.jit import kernel
-from robosim.kernels.equations.algebra import dot, fill
+from robosim.kernels.equations.algebra import assign, dot, fill, rotate_back
+from robosim.kernels.narrow_phase.apart import SMALL, apart_by, climb
 from robosim.kernels.narrow_phase.candidates import add_plane
 from robosim.kernels.narrow_phase.convex import add_contacts
 from robosim.kernels.narrow_phase.cylinder import add_cylinder, add_over_plane
 from robosim.kernels.narrow_phase.gjk import distance
-from robosim.kernels.narrow_phase.place import boxes_apart, load, load_polytope, place_pair
+from robosim.kernels.narrow_phase.place import (
+    boxes_apart,
+    describe_polytope,
+    list_all,
+    list_near,
+    load,
+    place_pair,
+)
 from robosim.kernels.narrow_phase.reduce import choose, reduce
 from robosim.kernels.narrow_phase.rims import angle_about_edge
 from robosim.kernels.narrow_phase.rounds import add_round_shapes
@@ -55,7 +64,7 @@ def plane_contacts(scratch, topology):
 def convex_contacts(scratch, data, second):
     """The piece in the first place and a second shape of any kind."""
     if second.kind != CYLINDER:
-        add_contacts(scratch, data.topology)
+        add_contacts(scratch, data)
     elif distance(scratch, scratch.pair[0].margin + second.radius) < inf:
         add_cylinder(scratch, data.topology)
 
@@ -73,9 +82,54 @@ def next_piece(scratch, data, first):
         return next_of_mesh(scratch, data, first)
     if pair.cursor > 0:
         return False
-    pair.cursor = 1
-    load_polytope(scratch, data, 0, first)
+    pair.cursor = 1  # it has been loaded
     return True
+
+
+@kernel
+def list_whole(scratch, first, second):
+    """Let all of the shapes be what may touch."""
+    if first.kind == POLYTOPE:
+        describe_polytope(scratch, 0, first)
+        list_all(scratch, 0)
+    if second.kind == POLYTOPE:
+        describe_polytope(scratch, 1, second)
+        list_all(scratch, 1)
+
+
+@kernel
+def list_in_reach(scratch, data, first, second, look):
+    """List what of a polytope and a convex shape may touch; False if they are too far apart.
+
+    That lies near the plane that parts them, or along which they overlap least of what is known.
+    """
+    pair, back = scratch.pair[0], scratch.pair[0].m
+    apart = apart_by(scratch, data, first, second, look, pair.margin)
+    if apart > pair.margin:
+        return False
+    if second.kind == CYLINDER:
+        list_whole(scratch, first, second)
+        return True
+    assign(look.normal, pair.plane)
+    pair.depth, reach = -apart, pair.margin - apart + 1e-6 * pair.scale
+    list_along(scratch, data, 0, first, pair.plane, look.vertex_a, reach)
+    if second.kind == POLYTOPE:
+        rotate_back(scratch.poly[1].R, pair.plane, back)
+        for k in range(3):
+            back[k] = -back[k]
+        list_along(scratch, data, 1, second, back, look.vertex_b, reach)
+    return True
+
+
+@kernel
+def list_along(scratch, data, which, shape, d, start, reach):
+    """List what of a polytope is within reach of its end along d (3,); all if that is not much."""
+    describe_polytope(scratch, which, shape)
+    if shape.n_vertices <= SMALL:
+        list_all(scratch, which)
+        return
+    top = climb(data, shape.vertex_begin, d, start)
+    list_near(scratch, data, which, shape, top, d, reach)
 
 
 @kernel
@@ -129,7 +183,7 @@ def write_angle(scratch, c, owner, out):
 
 
 @kernel
-def find_features(shapes, data, pose_a, pose_b, shape_a, shape_b, margin, scratch, out):
+def find_features(shapes, data, pose_a, pose_b, shape_a, shape_b, margin, look, scratch, out):
     """The features of two shapes that are nearer than a margin; their count.
 
     Up to four for each side of a terrain, and four of other shapes.
@@ -140,6 +194,7 @@ def find_features(shapes, data, pose_a, pose_b, shape_a, shape_b, margin, scratc
     pose_a, pose_b : POSE records of the bodies; the identity for the world
     shape_a, shape_b : int, which shapes; at most one of them a half-space or terrain
     margin : float [m], > 0
+    look : LOOK, of the last time that these shapes were looked at
     out : (12,) FEATURE
     """
     swapped = shapes[shape_a].kind < shapes[shape_b].kind
@@ -147,11 +202,17 @@ def find_features(shapes, data, pose_a, pose_b, shape_a, shape_b, margin, scratc
     pair, place = scratch.pair[0], scratch.poly[1]
     place_pair(scratch, pose_b if swapped else pose_a, first, pose_a if swapped else pose_b, second)
     pair.margin, pair.count, pair.cursor = margin, 0, 0
-    pair.one_sided, pair.triangle, pair.slack = 0, 0, 0.0
+    pair.one_sided, pair.triangle, pair.slack, pair.depth = 0, 0, 0.0, inf
+    pair.stamp += 1
     fill(0.0, pair.shift)
     pair.scale = second.reach if first.kind >= HALF_SPACE else first.reach + second.reach
     if boxes_apart(first, second, place, margin):
         return 0
+    if max(first.n_vertices, second.n_vertices) > SMALL and first.kind == POLYTOPE:
+        if not list_in_reach(scratch, data, first, second, look):
+            return 0
+    else:
+        list_whole(scratch, first, second)
     load(scratch, data, 0, first)
     load(scratch, data, 1, second)
     done = False

@@ -9,7 +9,7 @@ from math import inf, sqrt
 
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.equations.algebra import assign, dot
-from robosim.kernels.narrow_phase.points import farthest, nearest, normalize
+from robosim.kernels.narrow_phase.points import farthest_listed, nearest_listed, normalize
 
 FACES = ((0, 1, 2, 3), (0, 3, 1, 2), (0, 2, 3, 1), (1, 3, 2, 0))  # of a tetrahedron
 
@@ -140,11 +140,11 @@ def distance(scratch, margin):
     counts as moved by pair.shift.
     """
     pair, a, b = scratch.pair[0], scratch.vertices[0], scratch.vertices[1]
-    na, nb = scratch.poly[0].n_vertices, scratch.poly[1].n_vertices
     W, v, n = pair.W, pair.v, pair.n
     size, square, lost = 0, inf, False
+    i, j = scratch.listed.vertices[0, 0], scratch.listed.vertices[1, 0]
     for c in range(3):
-        v[c] = b[0].p[c] + pair.shift[c] - a[0].p[c]
+        v[c] = b[j].p[c] + pair.shift[c] - a[i].p[c]
     if dot(v, v) == 0.0:
         v[2] = pair.scale
     smallest = 1e-14 * pair.scale
@@ -158,7 +158,7 @@ def distance(scratch, margin):
             square = vv
         assign(v, n)
         normalize(n)
-        i, j = farthest(a, na, v), nearest(b, nb, v)
+        i, j = farthest_listed(scratch, 0, v), nearest_listed(scratch, 1, v)
         for c in range(3):
             W[size, c] = b[j].p[c] + pair.shift[c] - a[i].p[c]
         vw = v[0] * W[size, 0] + v[1] * W[size, 1] + v[2] * W[size, 2]
@@ -174,6 +174,7 @@ def distance(scratch, margin):
         size = shrink_simplex(pair, size + 1)
         if size == 4:
             return 0.0
+    pair.size = size
     length = sqrt(dot(v, v))
     if lost or not length > 1e-7 * pair.scale:
         # Too near to trust the direction: separating axes decide.

@@ -4,7 +4,7 @@ from math import inf
 
 from robosim.compiled.kinds import HALF_SPACE, POLYTOPE
 from robosim.kernels.compiler.jit import kernel
-from robosim.kernels.equations.algebra import rotate, rotate_back
+from robosim.kernels.equations.algebra import dot, rotate, rotate_back
 
 
 @kernel
@@ -70,29 +70,102 @@ def boxes_apart(first, second, place, margin):
 
 
 @kernel
-def bound(poly, vertices):
-    """poly.lower, poly.upper: bounds of the vertices and the radius around them."""
+def list_all(scratch, which):
+    """Let all of a polytope or a segment be what may touch the other shape."""
+    poly, listed = scratch.poly[which], scratch.listed
+    poly.listed_vertices, poly.listed_faces = poly.n_vertices, poly.n_faces
+    poly.listed_edges = poly.n_edges
+    for i in range(poly.n_vertices):
+        listed.vertices[which, i] = i
+    for i in range(poly.n_faces):
+        listed.faces[which, i] = i
+    for i in range(poly.n_edges):
+        listed.edges[which, i] = i
+
+
+@kernel
+def list_near(scratch, data, which, shape, top, d, reach):
+    """List what of a polytope is no deeper than `reach` below its vertex `top`, which is farthest
+
+    along d (3,), a unit vector of its axes. Vertices above a level hang together by edges. Faces
+    and edges that one of them belongs to are listed with all of their vertices.
+    """
+    poly, listed, topology = scratch.poly[which], scratch.listed, data.topology
+    vertices, begin, stamp = data.vertices, shape.vertex_begin, scratch.pair[0].stamp
+    level = dot(vertices[begin + top].p, d) - reach
+    of_vertices, marks = listed.vertices[which], listed.vertex_marks[which]
+    of_vertices[0], marks[top], count, n = top, stamp, 1, 0
+    while n < count:
+        for k in range(
+            topology.ring_begin[begin + of_vertices[n]],
+            topology.ring_begin[begin + of_vertices[n] + 1],
+        ):
+            other = topology.rings[k] - begin
+            if marks[other] != stamp and dot(vertices[begin + other].p, d) >= level:
+                of_vertices[count], marks[other] = other, stamp
+                count += 1
+        n += 1
+    of_edges, of_faces, faces, edges, whole = listed.edges[which], listed.faces[which], 0, 0, count
+    for n in range(whole):
+        at = begin + of_vertices[n]
+        for k in range(topology.ring_begin[at], topology.ring_begin[at + 1]):
+            row = topology.ring_edges[k]
+            edge = row - shape.edge_begin
+            if listed.edge_marks[which, edge] == stamp:
+                continue
+            listed.edge_marks[which, edge], of_edges[edges] = stamp, edge
+            edges += 1
+            for side in range(2, 4):
+                f = topology.edges[row, side]
+                if listed.face_marks[which, f] == stamp:
+                    continue
+                listed.face_marks[which, f], of_faces[faces] = stamp, f
+                faces += 1
+                face = topology.faces[shape.face_begin + f]
+                for m in range(face[0], face[1]):
+                    other = topology.loops[m]
+                    if marks[other] != stamp:
+                        of_vertices[count], marks[other] = other, stamp
+                        count += 1
+    poly.listed_vertices, poly.listed_faces, poly.listed_edges = count, faces, edges
+    poly.lowest = top
+
+
+@kernel
+def bound(scratch, which):
+    """poly.lower, poly.upper: bounds of the listed vertices and the radius around them."""
+    poly, vertices, listed = scratch.poly[which], scratch.vertices[which], scratch.listed
     for c in range(3):
         low, high = inf, -inf
-        for i in range(poly.n_vertices):
+        for k in range(poly.listed_vertices):
+            i = listed.vertices[which, k]
             low, high = min(low, vertices[i].p[c]), max(high, vertices[i].p[c])
         poly.lower[c], poly.upper[c] = low - poly.radius, high + poly.radius
 
 
 @kernel
-def load_polytope(scratch, data, which, shape):
-    """Put a polytope in its place in the frame of the pair."""
+def describe_polytope(scratch, which, shape):
+    """Sizes of a polytope, of which nothing is listed yet."""
     poly = scratch.poly[which]
-    vertices, normals = scratch.vertices[which], scratch.normals[which]
     poly.n_vertices, poly.n_faces, poly.n_edges = shape.n_vertices, shape.n_faces, shape.n_edges
     poly.face_begin, poly.edge_begin, poly.radius = shape.face_begin, shape.edge_begin, 0.0
-    for i in range(shape.n_vertices):
+    poly.vertex_begin, poly.lowest = shape.vertex_begin, 0
+
+
+@kernel
+def load_polytope(scratch, data, which, shape):
+    """Put what is listed of a polytope in its place in the frame of the pair."""
+    poly, listed = scratch.poly[which], scratch.listed
+    vertices, normals = scratch.vertices[which], scratch.normals[which]
+    for k in range(poly.listed_vertices):
+        i = listed.vertices[which, k]
         rotate(poly.R, data.vertices[shape.vertex_begin + i].p, vertices[i].p)
         for c in range(3):
             vertices[i].p[c] += poly.x[c]
-    for i in range(shape.n_faces):
+    for k in range(poly.listed_faces):
+        i = listed.faces[which, k]
         rotate(poly.R, data.normals[shape.face_begin + i].p, normals[i].p)
-    bound(poly, vertices)
+    bound(scratch, which)
 
 
 @kernel
@@ -104,7 +177,8 @@ def load_axis(scratch, which, shape):
     for c in range(3):
         along = shape.half_length * poly.R[c, 2]
         vertices[0].p[c], vertices[1].p[c] = poly.x[c] - along, poly.x[c] + along
-    bound(poly, vertices)
+    list_all(scratch, which)
+    bound(scratch, which)
 
 
 @kernel

@@ -50,6 +50,42 @@ def nearest(vertices, n, direction):
 
 
 @kernel
+def farthest_listed(scratch, which, direction):
+    """The listed vertex of a shape farthest along a direction."""
+    listed, vertices = scratch.listed.vertices[which], scratch.vertices[which]
+    best, index = -inf, 0
+    for k in range(scratch.poly[which].listed_vertices):
+        s = dot(vertices[listed[k]].p, direction)
+        if s > best:
+            best, index = s, listed[k]
+    return index
+
+
+@kernel
+def nearest_listed(scratch, which, direction):
+    """The listed vertex of a shape least far along a direction."""
+    listed, vertices = scratch.listed.vertices[which], scratch.vertices[which]
+    best, index = inf, 0
+    for k in range(scratch.poly[which].listed_vertices):
+        s = dot(vertices[listed[k]].p, direction)
+        if s < best:
+            best, index = s, listed[k]
+    return index
+
+
+@kernel
+def face_along(scratch, which, direction, sign):
+    """The listed face of a shape whose normal is farthest along sign * direction."""
+    listed, normals = scratch.listed.faces[which], scratch.normals[which]
+    best, index = -inf, 0
+    for k in range(scratch.poly[which].listed_faces):
+        s = sign * dot(normals[listed[k]].p, direction)
+        if s > best:
+            best, index = s, listed[k]
+    return index
+
+
+@kernel
 def segment_parameters(a0, a1, b0, b1):
     """Where two segments are nearest, as fractions of each [Ericson2005, 5.1.9]."""
     a, e, f, c, b = 0.0, 0.0, 0.0, 0.0, 0.0

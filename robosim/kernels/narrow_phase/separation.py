@@ -11,9 +11,15 @@ from math import inf
 
 from robosim.compiled.kinds import CROSSING, FACE_1, FACE_2, NOTHING
 from robosim.kernels.compiler.jit import kernel
-from robosim.kernels.equations.algebra import assign, cross, dot
+from robosim.kernels.equations.algebra import assign, cross, dot, rotate_back
+from robosim.kernels.narrow_phase.apart import SMALL, climb
 from robosim.kernels.narrow_phase.gjk import distance
-from robosim.kernels.narrow_phase.points import farthest, nearest, normalize, offset_dot
+from robosim.kernels.narrow_phase.points import (
+    farthest_listed,
+    nearest_listed,
+    normalize,
+    offset_dot,
+)
 
 
 @kernel
@@ -28,7 +34,7 @@ def allowed(scratch, n):
         return True
     if dot(n, scratch.normals[0, 0].p) < -1e-9:
         return False
-    top = farthest(vertices, scratch.poly[0].n_vertices, n)
+    top = farthest_listed(scratch, 0, n)
     height, slack = dot(vertices[top].p, n), 1e-6 * pair.scale
     following, previous = (top + 1) % 3, (top + 2) % 3
     level_1 = dot(vertices[following].p, n) > height - slack
@@ -49,8 +55,7 @@ def allowed(scratch, n):
 def depth(scratch, n):
     """How far the cores overlap along a direction, negative where it parts them."""
     a, b = scratch.vertices[0], scratch.vertices[1]
-    i = farthest(a, scratch.poly[0].n_vertices, n)
-    j = nearest(b, scratch.poly[1].n_vertices, n)
+    i, j = farthest_listed(scratch, 0, n), nearest_listed(scratch, 1, n)
     return offset_dot(n, a[i].p, b[j].p)
 
 
@@ -67,6 +72,9 @@ def find_reach(scratch, gap):
     if pair.one_sided == 1:
         assign(scratch.normals[0, 0].p, pair.n)
         return max(depth(scratch, pair.n), 0.0)
+    if pair.depth < inf:
+        assign(pair.plane, pair.n)
+        return max(pair.depth, 0.0)
     bound = depth(scratch, pair.n)
     for c in range(3):
         pair.m[c] = pair.n[c]
@@ -93,7 +101,8 @@ def mark_heights(scratch, reach):
     for k in range(2):
         poly, vertices = scratch.poly[k], scratch.vertices[k]
         top = -inf
-        for i in range(poly.n_vertices):
+        for m in range(poly.listed_vertices):
+            i = scratch.listed.vertices[k, m]
             vertices[i].height = sign * dot(vertices[i].p, n)
             top = max(top, vertices[i].height)
         scratch.poly[1 - k].level = -top - reach
@@ -119,9 +128,17 @@ def is_far(vertices, loops, begin, end, level, poly, reach):
 
 
 @kernel
-def is_edge_far(v, w, level, poly, reach):
-    """Whether the edge of two vertices is out of reach of a polytope."""
-    if max(v.height, w.height) < level:
+def is_edge_far(scratch, which, row, reach, gap):
+    """Whether an edge of a polytope, a row of `edges`, cannot be what parts the shapes.
+
+    It is out of reach of the other one, or, as of faces, the nearest point does not lie on it.
+    """
+    own, poly = scratch.poly[which], scratch.poly[1 - which]
+    if gap > 0.0 and own.n_vertices > SMALL:
+        at_v = holds_nearest(scratch, which, row[0])
+        return not (at_v or holds_nearest(scratch, which, row[1]))
+    v, w = scratch.vertices[which, row[0]], scratch.vertices[which, row[1]]
+    if max(v.height, w.height) < own.level:
         return True
     p, q = v.p, w.p
     for c in range(3):
@@ -131,18 +148,57 @@ def is_edge_far(v, w, level, poly, reach):
 
 
 @kernel
-def try_faces(scratch, topology, owner, reach):
+def holds_nearest(scratch, which, v):
+    """Whether the point of a shape that is nearest to the other one is a mean of vertex v too."""
+    pair = scratch.pair[0]
+    for k in range(pair.size):
+        if (pair.ia[k] if which == 0 else pair.ib[k]) == v:
+            return True
+    return False
+
+
+@kernel
+def is_face_far(scratch, topology, owner, f, reach, gap):
+    """Whether a face of a polytope cannot be what parts the shapes.
+
+    Of many faces those count, if the shapes are apart, that the nearest point may lie on.
+    """
+    poly, other = scratch.poly[owner], scratch.poly[1 - owner]
+    begin, end = topology.faces[poly.face_begin + f, 0], topology.faces[poly.face_begin + f, 1]
+    if gap > 0.0 and poly.n_vertices > SMALL:
+        for k in range(begin, end):
+            if holds_nearest(scratch, owner, topology.loops[k]):
+                return False
+        return True
+    vertices = scratch.vertices[owner]
+    return is_far(vertices, topology.loops, begin, end, poly.level, other, reach)
+
+
+@kernel
+def parted_by(scratch, data, which, N, p):
+    """How far a shape is on the other side of a plane through p (3,), with the normal N (3,)."""
+    poly = scratch.poly[which]
+    if poly.n_vertices <= SMALL:
+        return offset_dot(N, scratch.vertices[which, nearest_listed(scratch, which, N)].p, p)
+    back = scratch.pair[0].m
+    rotate_back(poly.R, N, back)
+    for k in range(3):
+        back[k] = -back[k]
+    poly.lowest = climb(data, poly.vertex_begin, back, poly.lowest)
+    return offset_dot(N, poly.x, p) - dot(data.vertices[poly.vertex_begin + poly.lowest].p, back)
+
+
+@kernel
+def try_faces(scratch, data, owner, reach, gap):
     """The face of polytope `owner` that separates best, if better than pair.separation."""
-    pair, poly, other = scratch.pair[0], scratch.poly[owner], scratch.poly[1 - owner]
+    pair, poly, topology = scratch.pair[0], scratch.poly[owner], data.topology
     vertices, normals = scratch.vertices[owner], scratch.normals[owner]
-    points = scratch.vertices[1 - owner]
-    for f in range(poly.n_faces):
-        begin, end = topology.faces[poly.face_begin + f, 0], topology.faces[poly.face_begin + f, 1]
-        if is_far(vertices, topology.loops, begin, end, poly.level, other, reach):
+    for k in range(poly.listed_faces):
+        f = scratch.listed.faces[owner, k]
+        if is_face_far(scratch, topology, owner, f, reach, gap):
             continue
-        N = normals[f].p
-        deepest = points[nearest(points, other.n_vertices, N)].p
-        s = offset_dot(N, deepest, vertices[topology.loops[begin]].p)
+        N, corner = normals[f].p, topology.loops[topology.faces[poly.face_begin + f, 0]]
+        s = parted_by(scratch, data, 1 - owner, N, vertices[corner].p)
         if s > pair.separation:
             if owner == 1:
                 for c in range(3):
@@ -170,7 +226,7 @@ def meet_inside(a, e, b, g):
 
 
 @kernel
-def try_edges(scratch, topology, reach, tolerance):
+def try_edges(scratch, topology, reach, tolerance, gap):
     """The two edges that separate best, if better than pair.separation by the tolerance.
 
     Only edges whose arcs on the sphere of normals cross make a face of the difference of the
@@ -181,15 +237,17 @@ def try_edges(scratch, topology, reach, tolerance):
     near, count = scratch.near, 0
     if second.n_faces == 0:
         return
-    for j in range(second.n_edges):
+    for k in range(second.listed_edges):
+        j = scratch.listed.edges[1, k]
         row = topology.edges[second.edge_begin + j]
-        if not is_edge_far(b_points[row[0]], b_points[row[1]], second.level, first, reach):
+        if not is_edge_far(scratch, 1, row, reach, gap):
             near[count] = j
             count += 1
     e, g, n, ba, dc = pair.e, pair.g, pair.m, pair.ba, pair.dc
-    for i in range(first.n_edges):
+    for m in range(first.listed_edges):
+        i = scratch.listed.edges[0, m]
         row = topology.edges[first.edge_begin + i]
-        if is_edge_far(a_points[row[0]], a_points[row[1]], first.level, second, reach):
+        if is_edge_far(scratch, 0, row, reach, gap):
             continue
         a, b = scratch.normals[0, row[2]].p, scratch.normals[0, row[3]].p
         cross(b, a, ba)
@@ -229,15 +287,15 @@ def try_edges(scratch, topology, reach, tolerance):
 
 
 @kernel
-def separate(scratch, topology, gap):
+def separate(scratch, data, gap):
     """The best separating axis into pair: separation, best_kind, best_1, best_2, axis."""
     pair = scratch.pair[0]
     pair.separation, pair.best_kind = -inf, NOTHING
     reach = find_reach(scratch, gap) + 1e-6 * pair.scale
     mark_heights(scratch, reach)
     for owner in range(2):
-        try_faces(scratch, topology, owner, reach)
-    try_edges(scratch, topology, reach, 1e-10 * pair.scale)
+        try_faces(scratch, data, owner, reach, gap)
+    try_edges(scratch, data.topology, reach, 1e-10 * pair.scale, gap)
     if pair.best_kind == FACE_1:
         assign(scratch.normals[0, pair.best_1].p, pair.axis)
     elif pair.best_kind == FACE_2:

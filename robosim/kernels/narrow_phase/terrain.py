@@ -4,7 +4,7 @@ from math import floor
 
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.equations.algebra import assign, cross, dot
-from robosim.kernels.narrow_phase.place import bound
+from robosim.kernels.narrow_phase.place import bound, list_all
 from robosim.kernels.narrow_phase.points import normalize
 
 # Steps from a point of a height field to those around it.
@@ -29,7 +29,8 @@ def load_triangle(scratch, index):
     poly.n_vertices, poly.n_faces, poly.n_edges = 3, 1, 3
     poly.face_begin, poly.edge_begin, poly.radius = 0, 0, 0.0
     pair.one_sided, pair.triangle = 1, index + 1
-    bound(poly, vertices)
+    list_all(scratch, 0)
+    bound(scratch, 0)
     for c in range(3):
         if other.lower[c] - pair.margin > poly.upper[c]:
             return False

@@ -113,26 +113,27 @@ def pass_column(b, n, at, B, C, joints, system, held):
         see_joint(joint, w, B[i], C[i], entry.V[i], entry.Y[i], held)
         if joint.kind != FREE:
             carry_row(joint, w, B[i], C[i], entry.V[i], entry.Y[i], held)
-    subtract_product(coupled, n, n, entry, entry)
+    m = joint.m_T + joint.m_R
+    subtract_product(coupled, n, n, entry, entry, m)
     other = entry.before
     while other >= 0:
         one = coupled.entries[other]
-        subtract_product(coupled, n, one.column, entry, one)
-        subtract_product(coupled, one.column, n, one, entry)
+        subtract_product(coupled, n, one.column, entry, one, m)
+        subtract_product(coupled, one.column, n, one, entry, m)
         other = one.before
     return joint.parent
 
 
 @kernel
-def subtract_product(coupled, n, k, one, other):
-    """What contact k does to the motion of contact n by a joint, out of the matrix."""
+def subtract_product(coupled, n, k, one, other, m):
+    """What contact k does to the motion of contact n by a joint, m coordinates, from the matrix."""
     for i in range(3):
+        row, V = coupled.matrix[3 * n + i], one.V[i]
         for j in range(3):
-            V, Y = one.V[i], other.Y[j]
-            along = (V[0] * Y[0] + V[1] * Y[1] + V[2] * Y[2]) + (
-                V[3] * Y[3] + V[4] * Y[4] + V[5] * Y[5]
-            )
-            coupled.matrix[3 * n + i, 3 * k + j] -= along
+            along = V[0] * other.Y[j, 0]
+            for a in range(1, m):
+                along += V[a] * other.Y[j, a]
+            row[3 * k + j] -= along
 
 
 @kernel

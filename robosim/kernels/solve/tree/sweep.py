@@ -23,7 +23,7 @@ from robosim.kernels.solve.tree.residual import add_laws, gather_wrench, to_refe
 
 
 @kernel
-def solve_tree(joints, loops, rows, tree, border, arms, x, held, before):
+def solve_joints(model, loops, system, work, x, held, before):
     """x (nb + nj,) = motions of the bodies for the right-hand sides x; tree.d those of joints.
 
     The factors are those of both ends at the second knot (`held`), of both at the first (`before`),
@@ -31,15 +31,8 @@ def solve_tree(joints, loops, rows, tree, border, arms, x, held, before):
 
     Rows of bodies are wrenches about their centres of mass and become (d v, psi); those of joints,
     after the bodies, are what their laws ask for, or the rates of what is driven, and stay as they
-    are; those of joints that close loops become their multipliers.
+    are; those of joints that close loops become their multipliers. `loops` are the model's or None.
     """
-    sweep_to_root(joints, loops, rows, tree, border, arms, x, held)
-    sweep_to_leaves(joints, loops, tree, border, arms, x, before)
-
-
-@kernel
-def solve_joints(model, loops, system, work, x, held, before):
-    """`solve_tree` of the model, with its `loops` or without, and with contacts between bodies."""
     joints, rows, tree = model.joints, work.joints, system.tree
     sweep_to_root(joints, loops, rows, tree, system.border, system.arms, x, held)
     if loops is None and system.coupled.count[0] > 0:
