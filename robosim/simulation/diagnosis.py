@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from robosim.blame import user_level
 from robosim.compiled.kinds import CONE, LIMIT, TURN
 from robosim.compiled.order import all_joints, driven_elements
+from robosim.compiled.records.tree import MOST_COUPLED
 from robosim.description.charts import check_rank
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
@@ -19,7 +20,7 @@ from robosim.description.tendon import Tendon
 from robosim.errors import ControllerError, ConvergenceError, RobosimError
 from robosim.formulation import Contact
 from robosim.kernels.contact.kinematics import RECOVERY_SPEED
-from robosim.kernels.status import NEEDS_ROWS, UNSETTLED
+from robosim.kernels.status import NEEDS_GRAPH, NEEDS_ROWS, UNSETTLED
 from robosim.runtime.handles import Parts
 from robosim.simulation.readings import contact_heights, min_gap
 from robosim.validation import Array
@@ -187,6 +188,11 @@ def failure(robot: Mechanism, parts: Parts, time: float, at_start: bool, info: A
             f"The bearing of joint {' or '.join(names)} does not settle: its friction makes the "
             "load by which it is bounded. Less friction, a longer bearing or a shorter timestep "
             "may help."
+        )
+    elif info["status"] == NEEDS_GRAPH:
+        told = (
+            f"There are more than {MOST_COUPLED} contacts between bodies, which "
+            "solver='articulated' does not take: use solver='ldu', or leave the choice."
         )
     else:
         told = hint(robot, parts, at_start)

@@ -100,9 +100,16 @@ def _arrays(engine: Engine) -> Iterator[tuple[str, NDArray[Any]]]:
     """All arrays on which a step depends, by name."""
     parts = engine.parts
     for what in (parts.state, parts.memory.guesses, parts.memory.system, parts.loads):
-        for name, value in zip(what._fields, what, strict=True):
-            if value is not None:
-                yield f"{type(what).__name__.lower()}.{name}", value
+        yield from _named(type(what).__name__.lower(), what)
+
+
+def _named(name: str, value: Any) -> Iterator[tuple[str, NDArray[Any]]]:
+    """The arrays in nested named tuples, by their names."""
+    if isinstance(value, tuple):
+        for field, one in zip(value._fields, value, strict=True):  # type: ignore[attr-defined]
+            yield from _named(f"{name}.{field}", one)
+    elif value is not None:
+        yield name, value
 
 
 def _header(engine: Engine, options: Mapping[str, Any]) -> dict[str, Any]:

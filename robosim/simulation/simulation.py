@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from robosim.compiled.building.loops import is_tree_with_loops
+from robosim.compiled.building.loops import is_heap, is_tree_with_loops
 from robosim.compiled.model import Model
 from robosim.compiled.state import State
 from robosim.description.mechanism import Mechanism
@@ -61,10 +61,11 @@ class Simulation(Knot):
         or with implicit PD, have order two in any case, as `StepInfo.order` reports.
     solver : str or None
         "articulated" eliminates along the joints of a tree. Loops and couplings are supported if
-        those that share joints have at most six equations. "ldu" solves any mechanism with all
-        multipliers, and is slower. By default the former is used if it supports the robot. If it
-        cannot solve a step, as may happen with many stiff contacts, the latter takes 2 steps, the
-        next time 4, and so on.
+        those that share joints have at most six equations. Without them, up to 16 contacts between
+        bodies are supported. "ldu" solves any mechanism with all multipliers, and is slower. By
+        default the former is used if it supports the robot, and the robot is no heap of loose
+        bodies. If it cannot solve a step, as may happen with many stiff contacts, the latter takes
+        2 steps, the next time 4, and so on.
     lanes : bool
         Compute the steps of `run` and `stream` with the four legs in SIMD lanes, if the robot has
         four similar limbs. A step takes about six tenths of the time, and the kernels are compiled
@@ -146,15 +147,15 @@ class Simulation(Knot):
         suits = is_tree_with_loops(robot, velocity_limits)
         if solver not in (None, "ldu", "articulated") or (solver == "articulated" and not suits):
             raise OptionError(
-                "solver must be 'ldu', or 'articulated' for trees without springs, tendons, soft "
-                "solids, contacts between bodies, and loops and couplings that share joints and "
-                f"make more than six equations, not {solver!r}"
+                "solver must be 'ldu', or 'articulated' for trees without springs, tendons and "
+                "soft solids, with either contacts between bodies or loops and couplings, where "
+                f"those that share joints make no more than six equations, not {solver!r}"
             )
         self.robot = robot
         # Options that another simulation must share so that its state can be restored here.
         rest = [value for value in options if value is not options.gravity]
         self._asked_for = solver, facets, velocity_limits, options.gravity.tobytes(), *rest
-        used = solver or ("articulated" if suits else "ldu")
+        used = solver or ("articulated" if suits and not is_heap(robot) else "ldu")
         may_switch = solver is None and used == "articulated"
         engine = Engine(robot, facets, used, may_switch, options, lanes, velocity_limits)
         self._own(engine, Held(robot, engine.parts.loads))

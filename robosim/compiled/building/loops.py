@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +15,7 @@ from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 
 MOST_ROWS = 6  # of the ties that share joints
+MOST_LOOSE = 4  # loose bodies beside a robot, as one that it holds; more of them make a heap
 
 
 @dataclass
@@ -34,15 +37,36 @@ class Loop:
     top: int
 
 
+def _bodies(pair: Sequence[tuple[int | None, Any]]) -> list[int | None]:
+    """The bodies of two shapes, None for the world."""
+    return [body for body, _ in pair]
+
+
 def is_tree_with_loops(mechanism: Mechanism, velocity_limits: bool = False) -> bool:
     """Whether a mechanism is a tree, the ties of which can be borders of its elimination."""
     if mechanism.springs or mechanism.tendons or mechanism.soft_meshes:
         return False
     if not _ties(mechanism):
         return True
-    if any(None not in (a[0], b[0]) for a, b in mechanism.touching_shapes()):
+    if any(None not in _bodies(pair) for pair in mechanism.touching_shapes()):
         return False
     return separate_loops(mechanism, velocity_limits) is not None
+
+
+def is_heap(mechanism: Mechanism) -> bool:
+    """Whether what may touch each other is mostly loose bodies, which have no joints to go along.
+
+    Their contacts are too many for the elimination of a tree.
+    """
+    meeting = [_bodies(pair) for pair in mechanism.touching_shapes()]
+    moving = {body for bodies in meeting if None not in bodies for body in bodies}
+    carrying = {joint.parent for joint in mechanism.joints}
+    loose = {
+        b
+        for b, joint in enumerate(mechanism.tree_joints)
+        if b in moving and joint.n_constraints == 0 and joint.child not in carrying
+    }
+    return bool(moving) and (len(loose) > MOST_LOOSE or len(loose) == len(mechanism.bodies))
 
 
 def separate_loops(mechanism: Mechanism, velocity_limits: bool = False) -> list[Loop] | None:
