@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robosim import Body, Geometry, Joint, Mechanism
+from robosim import Body, Geometry, HalfSpace, Joint, Mechanism
 
 G = 9.81
 
@@ -53,6 +53,37 @@ def free(*bodies: Body, **options) -> Mechanism:
     """Bodies that float; options as of `Mechanism`."""
     joints = [Joint(f"{body.name}_base", "floating", None, body.name) for body in bodies]
     return Mechanism("scene", bodies, tuple(joints), **options)
+
+
+def clapping(kind: str, base: str) -> Mechanism:
+    """A trunk with two arms of two links, whose hands may meet."""
+    trunk = box("trunk", (0.4, 0.7, 0.1), 3.0)
+    bodies, joints = [trunk], [Joint("base", base, None, "trunk")]
+    for side, y in (("left", 0.3), ("right", -0.3)):
+        arm, hand = box(f"{side} arm", (0.04, 0.04, 0.2), 0.5), ball(f"{side} hand", 0.06, 0.4)
+        turn = -np.sign(y) * 0.4
+        offset = (np.cos(turn / 2), np.sin(turn / 2) * -1.0, 0.0, 0.0)
+        joints.append(
+            Joint(
+                f"{side} shoulder",
+                "revolute",
+                "trunk",
+                arm.name,
+                (1, 0, 0),
+                (0, y, 0.06),
+                (0, 0, -0.11),
+                offset=offset,
+            )
+        )
+        joints.append(
+            Joint(
+                f"{side} wrist", kind, arm.name, hand.name, (1, 0, 0), (0, 0, 0.11), (0, 0, -0.08)
+            )
+        )
+        bodies += [arm, hand]
+    return Mechanism(
+        "clapping", tuple(bodies), tuple(joints), self_collision=True, obstacles=(HalfSpace(),)
+    )
 
 
 def about_y(angle: float) -> NDArray[np.float64]:

@@ -1,74 +1,92 @@
 """Contacts between the bodies of a tree: as the solver with multipliers has them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from touching import ball, box
+from touching import box, clapping, free
 
-from robosim import HalfSpace, Joint, Mechanism, Simulation
+from robosim import ConvergenceError, Joint, Mechanism, Simulation
 
 KINDS = ("revolute", "prismatic", "spherical", "cylindrical", "planar", "universal")
 
 
-def clapping(kind: str, base: str, loose: int = 0) -> Mechanism:
-    """A trunk with two arms of two links, whose hands meet, and loose balls that fall on it."""
-    trunk = box("trunk", (0.4, 0.4, 0.1), 3.0)
-    bodies, joints = [trunk], [Joint("base", base, None, "trunk")]
-    for side, y in (("left", 0.15), ("right", -0.15)):
-        arm, hand = box(f"{side} arm", (0.04, 0.04, 0.2), 0.5), ball(f"{side} hand", 0.06, 0.4)
-        turn = -np.sign(y) * 0.4
-        offset = (np.cos(turn / 2), np.sin(turn / 2) * -1.0, 0.0, 0.0)
-        joints.append(
-            Joint(
-                f"{side} shoulder",
-                "revolute",
-                "trunk",
-                arm.name,
-                (1, 0, 0),
-                (0, y, 0.06),
-                (0, 0, -0.11),
-                offset=offset,
-            )
-        )
-        joints.append(
-            Joint(
-                f"{side} wrist", kind, arm.name, hand.name, (1, 0, 0), (0, 0, 0.11), (0, 0, -0.08)
-            )
-        )
-        bodies += [arm, hand]
-    for n in range(loose):
-        bodies.append(ball(f"loose {n}", 0.05, 0.2))
-        joints.append(Joint(f"loose {n}", "floating", None, f"loose {n}"))
-    return Mechanism(
-        "clapping", tuple(bodies), tuple(joints), self_collision=True, obstacles=(HalfSpace(),)
-    )
-
-
-def started(robot: Mechanism, solver: str | None, loose: int, **options) -> Simulation:
-    sim = Simulation(robot, 2e-3, solver=solver, tolerance=1e-11, **options)
+def started(robot: Mechanism, solver: str | None) -> Simulation:
+    """With both arms on their way to each other, above the ground if the trunk floats."""
+    sim = Simulation(robot, 2e-3, solver=solver, tolerance=1e-11)
     q, v = np.array(robot.home), np.zeros(robot.nv)
-    names = [joint.name for joint in robot.joints]
-    q[robot.q_offsets[0] + 2] = 0.6 if robot.joints[0].kind == "floating" else q[0]
-    for side, rate in (("left", 4.0), ("right", -3.0)):
-        v[robot.v_offsets[names.index(f"{side} shoulder")]] = rate
-    for n in range(loose):
-        at = robot.q_offsets[names.index(f"loose {n}")]
-        q[at : at + 3] = 0.02 * n, 0.08 * (n - 1), 0.85 + 0.12 * n
+    if robot.joints[0].kind == "floating":
+        q[2] = 0.6
+    v[robot.v_names.index("left shoulder")] = 4.0
+    v[robot.v_names.index("right shoulder")] = -3.0
     sim.set_state(q, v)
     return sim
+
+
+def coupled(sim: Simulation) -> int:
+    """Contacts between bodies in the equations of the last step."""
+    return int(sim.engine.parts.memory.system.coupled.count[0])
 
 
 @pytest.mark.parametrize("base", ["floating", "fixed"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_both_solvers_agree(kind, base):
     robot = clapping(kind, base)
-    sims = [started(robot, solver, 0) for solver in (None, "ldu")]
+    sims = [started(robot, solver) for solver in (None, "ldu")]
     assert [sim.solver for sim in sims] == ["articulated", "ldu"]
     met = 0
     for _ in range(120):
         for sim in sims:
             sim.step()
-        met += int(sims[0].engine.parts.memory.system.coupled.count[0] > 0)
+        met += int(coupled(sims[0]) > 0)
     assert met > 5
     assert sims[0].solver == "articulated"
     np.testing.assert_allclose(sims[0].q, sims[1].q, rtol=0, atol=2e-6)
     assert sims[0].min_gap() > -1e-7
+
+
+def laden(boxes: int) -> tuple[Mechanism, np.ndarray]:
+    """A tray on a spring with boxes on it that resist turning: eight contacts each."""
+    tray = box("tray", (1.0, 1.0, 0.05), 5.0)
+    bodies, joints = [tray], [Joint("lift", "prismatic", None, "tray", (0, 0, 1), stiffness=5e3)]
+    q = [0.0]
+    for n in range(boxes):
+        loose = box(f"box {n}")
+        shape = replace(loose.collisions[0], torsional_friction=0.01)
+        bodies.append(replace(loose, collisions=(shape,)))
+        joints.append(Joint(f"box {n}", "floating", None, f"box {n}"))
+        q += [0.3 * (n % 2), 0.3 * (n // 2), 0.126, 1.0, 0.0, 0.0, 0.0]
+    return Mechanism("laden", tuple(bodies), tuple(joints), self_collision=True), np.array(q)
+
+
+@pytest.mark.parametrize(("boxes", "away"), [(2, False), (4, True)])
+def test_what_is_too_much_for_the_tree_goes_to_the_graph(boxes, away):
+    robot, q = laden(boxes)
+    sims = [Simulation(robot, 2e-3, solver=solver, tolerance=1e-11) for solver in (None, "ldu")]
+    solvers = set()
+    for sim in sims:
+        sim.set_state(q)
+    for _ in range(60):
+        for sim in sims:
+            sim.step()
+        solvers.add(sims[0].solver)
+    assert solvers == ({"articulated", "ldu"} if away else {"articulated"})
+    np.testing.assert_allclose(sims[0].q, sims[1].q, rtol=0, atol=1e-7)
+
+
+def test_a_tree_that_was_asked_for_says_what_it_does_not_take():
+    robot, q = laden(4)
+    sim = Simulation(robot, 2e-3, solver="articulated")
+    sim.set_state(q)
+    with pytest.raises(ConvergenceError, match="16 contacts between bodies"):
+        sim.run(0.1)
+    assert sim.time < 0.1
+
+
+@pytest.mark.parametrize(("boxes", "solver"), [(4, "articulated"), (5, "ldu")])
+def test_a_heap_is_left_to_the_graph_at_once(boxes, solver):
+    assert Simulation(laden(boxes)[0]).solver == solver
+
+
+def test_loose_bodies_alone_are_a_heap():
+    assert Simulation(free(box("a"), box("b"), self_collision=True)).solver == "ldu"

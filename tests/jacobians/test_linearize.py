@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from touching import clapping
 
 import robosim
 from robosim import (
@@ -326,3 +327,20 @@ def test_a_box_on_an_obstacle(seconds):
     sim.set_state(q, v)
     sim.run(seconds)
     compare(sim, 1e-8, within=1e-4)
+
+
+def test_hands_that_press_each_other():
+    """Contacts between bodies of a tree, which is solved along its joints."""
+    robot = clapping("revolute", "fixed")
+    sim = simulation(robot, contact_speed=SMOOTH)
+    v = np.zeros(robot.nv)
+    shoulders = [robot.v_names.index(f"{side} shoulder") for side in ("left", "right")]
+    v[shoulders] = 4.0, -3.0
+    sim.set_state(robot.home, v)
+    tau = np.zeros(robot.nv)
+    tau[shoulders] = 2.0, -2.0
+    for _ in range(80):
+        sim.step(tau)
+    assert sim.solver == "articulated"
+    assert [contact.force[1] for contact in sim.contacts() if abs(contact.force[1]) > 1.0]
+    compare(sim, 1e-7, torques=tau)
