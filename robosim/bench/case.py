@@ -31,12 +31,15 @@ class Setup:
         Shorter runs and fewer sizes, to try a benchmark out.
     peers : tuple of str
         The peers to run; a row says which of these are not installed.
+    self_collision : bool
+        Whether links of a robot may touch each other, in cases that ask for it.
     note : callable
         Called with a short text that says what is being run.
     """
 
     quick: bool = False
     peers: tuple[str, ...] = tuple(PEERS)
+    self_collision: bool = False
     note: Callable[[str], None] = field(default=lambda text: None)
 
     def choose(self, full: Any, quick: Any) -> Any:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 import robosim
 from robosim.bench.case import Case, Setup
+from robosim.bench.flailing import flailing
 from robosim.bench.measure import Contender, mujoco_contender, mujoco_run, ours, race, rollout
 from robosim.bench.report import CLOSURE, OURS, PENETRATION, Report, Row, Timing, ratio_target
 from robosim.control.controllers import PD, stand, trot
@@ -220,7 +221,7 @@ def _mujoco_trot(
         "MuJoCo",
         f"{told}, rollout",
         len(targets),
-        rollout(peer, targets),
+        rollout(peer.model, peer.data, targets),
         errors={PENETRATION: max(0.0, -min(gaps))},
         figures={"walked [m]": walked},
     )
@@ -330,8 +331,13 @@ def humanoid() -> tuple[Mechanism, PD, Array]:
 
 
 def run_humanoid(setup: Setup) -> Report:
-    """Unitree's G1, 35 degrees of freedom, standing under stiff servos, dt 1 ms."""
+    """Unitree's G1, 35 degrees of freedom, standing under stiff servos, dt 1 ms.
+
+    With links that may touch each other, it falls under random torques instead.
+    """
     try:
+        if setup.self_collision:
+            return flailing(setup, robosim.load(G1, self_collision=True))
         robot, pd, q = humanoid()
     except LoadError as error:
         return Report((Row(OURS, "", None, note=str(error)),))

@@ -144,21 +144,21 @@ def mujoco_contender(
     return Contender("MuJoCo", told, steps, lambda: peer.step(steps), start, **more)
 
 
-def rollout(peer: MuJoCoRun, targets: Array) -> Callable[[], bool]:
+def rollout(model: Any, data: Any, controls: Array) -> Callable[[], bool]:
     """MuJoCo from its present state under controls (n, nu), all in C; the last state is kept."""
     import mujoco
     from mujoco import mj_getState, mj_setState, mj_stateSize, mjtState
     from mujoco.rollout import Rollout
 
     kind = int(mjtState.mjSTATE_FULLPHYSICS)
-    begin = np.zeros((1, mj_stateSize(peer.model, kind)))
-    mj_getState(peer.model, peer.data, begin[0], kind)
+    begin = np.zeros((1, mj_stateSize(model, kind)))
+    mj_getState(model, data, begin[0], kind)
     pool = Rollout(nthread=0)
 
     def run() -> bool:
         with quiet(mujoco):
-            states, _ = pool.rollout(peer.model, peer.data, begin, targets[None])
-        mj_setState(peer.model, peer.data, states[0, -1], kind)
+            states, _ = pool.rollout(model, data, begin, controls[None])
+        mj_setState(model, data, states[0, -1], kind)
         return bool(np.isfinite(states[0, -1]).all())
 
     return run

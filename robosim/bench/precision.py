@@ -118,7 +118,7 @@ def mujoco_point(problem: Problem, dt: float, integrator: str, repetitions: int)
     run: Callable[[], object] = lambda: peer.step(n)  # noqa: E731
     peer.set_state(problem.q)
     if problem.pd is not None:
-        run = rollout(peer, problem.pd.targets(dt * np.arange(n)))
+        run = rollout(peer.model, peer.data, problem.pd.targets(dt * np.arange(n)))
     timing = timed(run, lambda: peer.set_state(problem.q), repetitions)
     mj_kinematics(peer.model, peer.data)
     ids = [peer.model.body(body.name).id for body in problem.robot.bodies]

@@ -50,6 +50,13 @@ def bench(
     quick: Annotated[
         bool, typer.Option("--quick", help="Shorter runs and fewer sizes, for a trial.")
     ] = False,
+    self_collision: Annotated[
+        bool,
+        typer.Option(
+            "--self-collision",
+            help="humanoid: let links touch each other, as the robot falls under random torques.",
+        ),
+    ] = False,
     against: Annotated[
         str | None,
         option(
@@ -107,7 +114,7 @@ def bench(
                 bar.update(task, description=f"{case.name}: {escape(text)}")
 
             note("")
-            setup = Setup(quick, asked, note)
+            setup = Setup(quick, asked, self_collision, note)
             report = case.run(setup)
             told.append(to_dict(case, report, setup))
             _tell(case, report)

@@ -331,7 +331,7 @@ def test_a_box_on_an_obstacle(seconds):
 
 def test_hands_that_press_each_other():
     """Contacts between bodies of a tree, which is solved along its joints."""
-    robot = clapping("revolute", "fixed")
+    robot = clapping("prismatic", "fixed")
     sim = simulation(robot, contact_speed=SMOOTH)
     v = np.zeros(robot.nv)
     shoulders = [robot.v_names.index(f"{side} shoulder") for side in ("left", "right")]
@@ -339,7 +339,7 @@ def test_hands_that_press_each_other():
     sim.set_state(robot.home, v)
     tau = np.zeros(robot.nv)
     tau[shoulders] = 2.0, -2.0
-    for _ in range(80):
+    for _ in range(100):
         sim.step(tau)
     assert sim.solver == "articulated"
     assert [contact.force[1] for contact in sim.contacts() if abs(contact.force[1]) > 1.0]
