@@ -85,8 +85,8 @@ NO_TREE = "solver must be 'ldu'"
 REFUSED: dict[tuple[str, str], tuple[type[Exception], str]] = {
     ("articulated", name): (OptionError, NO_TREE)
     for name in (
-        "on_sphere", "on_box", "on_capsule", "on_cylinder", "on_hull", "spring_between_points",
-        "tendon", "tendon_friction", "tendon_limit", "muscle", "strand", "soft_solid",
+        "spring_between_points", "tendon", "tendon_friction", "tendon_limit", "muscle", "strand",
+        "soft_solid",
     )
 }  # fmt: skip
 """Pairs that the library refuses, with the error and what it says."""
