@@ -16,8 +16,12 @@ from itertools import permutations
 
 import numpy as np
 
+from robosim.compiled.fronts import find_fronts, members
 from robosim.compiled.model import Graph
-from robosim.compiled.records.graph import NEIGHBOUR, PIVOT, UPDATE
+from robosim.compiled.records.graph import NEIGHBOUR, PIVOT, TURN, UPDATE
+
+FEW = 12  # products of blocks for each node, up to which no other order is tried
+MANY = 8  # neighbours of a node from which on nodes are eliminated in fronts
 
 
 def constrained_order(
@@ -59,7 +63,8 @@ def constrained_order(
     -------
     list of all nodes in the order of elimination. Of the nodes that may be next, one with the
     fewest neighbours is next; among equals, the one that a depth-first search from the world
-    reaches last.
+    reaches last. Where that fills in a lot, nodes that fill in little are tried first, too, and
+    the order with fewer products of blocks is taken.
     """
     world = n_bodies
     adjacent: list[list[int]] = [[] for _ in range(n_bodies + 1)]
@@ -79,7 +84,13 @@ def constrained_order(
         ranks.append((-discovery[last], 1))
         if k < len(constraints):
             after[node] = {*bodies} - {cut[last]}
-    return minimum_degree_order(len(ranks), edges, after, ranks)
+    adjacent = _neighbours(len(ranks), edges)
+    order, products = _greedy_order(adjacent, after, ranks, False)
+    if products > FEW * len(ranks):
+        other, fewer = _greedy_order(adjacent, after, ranks, True)
+        if fewer < products:
+            return other
+    return order
 
 
 def component_roots(adjacent: Sequence[Sequence[int]], start: int) -> tuple[list[int], list[int]]:
@@ -120,34 +131,65 @@ def minimum_degree_order(
     `after[node]`, if given, are nodes that have to be eliminated before it. Eliminating a node
     connects all its neighbours.
     """
-    adjacent: list[set[int]] = [set() for _ in range(n_nodes)]
+    return _greedy_order(_neighbours(n_nodes, edges), after, ranks, False)[0]
+
+
+def _neighbours(n_nodes: int, edges: Iterable[tuple[int, int]]) -> list[int]:
+    """For each node the set of its neighbours, as the bits of an integer."""
+    adjacent = [0] * n_nodes
     for a, b in edges:
-        adjacent[a].add(b)
-        adjacent[b].add(a)
+        adjacent[a] |= 1 << b
+        adjacent[b] |= 1 << a
+    return adjacent
+
+
+def _greedy_order(
+    adjacent: Sequence[int],
+    after: Mapping[int, Collection[int]],
+    ranks: Sequence[tuple[int, ...]],
+    by_fill: bool,
+) -> tuple[list[int], int]:
+    """An order of elimination, and the number of products of blocks that it takes.
+
+    Next is the node with the fewest neighbours left or, `by_fill`, the one that connects the
+    fewest pairs of them. Only pairs that the node's last neighbour has connected are left out
+    [Rothberg1998].
+    """
+    n_nodes, products = len(adjacent), 0
+    adjacent, order = list(adjacent), []
     awaited = [set(after.get(node, ())) for node in range(n_nodes)]
     followers: list[list[int]] = [[] for _ in range(n_nodes)]
     for node, nodes in enumerate(awaited):
         for other in nodes:
             followers[other].append(node)
-    heap = [(len(adjacent[k]), ranks[k], k) for k in range(n_nodes) if not awaited[k]]
+    score = [bits.bit_count() for bits in adjacent]
+    if by_fill:
+        score = [count * (count - 1) for count in score]
+    heap = [(score[k], ranks[k], k) for k in range(n_nodes) if not awaited[k]]
     heapq.heapify(heap)
     done = [False] * n_nodes
-    order: list[int] = []
     while heap:
-        degree, _, node = heapq.heappop(heap)
-        if done[node] or degree != len(adjacent[node]):
+        found, _, node = heapq.heappop(heap)
+        if done[node] or found != score[node]:
             continue  # an entry that a later one replaces
         done[node] = True
         order.append(node)
+        clique = adjacent[node]
+        size = clique.bit_count()
+        products += size * size
+        connected = (size - 1) * (size - 2) if by_fill else 0
+        left = ~(1 << node)
+        for other in members(clique):
+            bits = adjacent[other] = (adjacent[other] | clique) & left & ~(1 << other)
+            count = bits.bit_count()
+            score[other] = count * (count - 1) - connected if by_fill else count
+            if not awaited[other]:
+                heapq.heappush(heap, (score[other], ranks[other], other))
         for other in followers[node]:
             awaited[other].discard(node)
-        for other in adjacent[node]:
-            adjacent[other] |= adjacent[node]
-            adjacent[other] -= {node, other}
-        for other in adjacent[node].union(followers[node]):
             if not (awaited[other] or done[other]):
-                heapq.heappush(heap, (len(adjacent[other]), ranks[other], other))
-    return order
+                heapq.heappush(heap, (score[other], ranks[other], other))
+    return order, products
 
 
 def depth_first_order(
@@ -185,51 +227,84 @@ def depth_first_search(
 
 
 def eliminate(
-    n_nodes: int, edges: Collection[tuple[int, int]], order: Sequence[int]
+    n_nodes: int,
+    edges: Collection[tuple[int, int]],
+    order: Sequence[int],
+    rows: Sequence[int] | None = None,
+    beside: Sequence[tuple[int, int]] = (),
 ) -> tuple[Graph, dict[tuple[int, int], int]]:
     """The elimination program, and the number of each block (row node, column node).
+
+    From the first node on that has MANY neighbours left, nodes are eliminated in fronts.
 
     Parameters
     ----------
     n_nodes : int
     edges : pairs of nodes whose off-diagonal blocks are not zero
-    order : all nodes, first to eliminate first
+    order : all nodes, first to eliminate first, but for those `beside` others
+    rows : number of rows of each node, which has others behind them; 6, 3 or 1
+    beside : pairs of a body of three rows, and the node that holds its rotation
 
     Returns
     -------
     graph : Graph
     blocks : dict
-        (i, j) -> block number; diagonal blocks come first, (i, i) -> i, then the others as the
-        elimination meets them.
+        (i, j) -> block number, without the fronts' own; diagonal blocks come first, (i, i) -> i,
+        then the others as the elimination meets them.
     """
-    position = {node: k for k, node in enumerate(order)}
-    later: list[set[int]] = [set() for _ in range(n_nodes)]
+    sizes = [6] * n_nodes if rows is None else list(rows)
+    place = {node: k for k, node in enumerate(order)}
+    later = [0] * len(order)
     for i, j in edges:
-        first, second = (i, j) if position[i] < position[j] else (j, i)
-        later[first].add(second)
-    after: list[list[int]] = [[] for _ in range(n_nodes)]
-    blocks: dict[tuple[int, int], int] = {(i, i): i for i in range(n_nodes)}
-    for node in order:
-        after[node] = sorted(later[node], key=position.__getitem__)
-        for k, other in enumerate(after[node]):
-            later[other].update(after[node][k + 1 :])
-            blocks[node, other] = len(blocks)
-            blocks[other, node] = len(blocks)
+        first, second = sorted((place[i], place[j]))
+        later[first] |= 1 << second
     pivots: list[tuple[int, ...]] = []
-    neighbours: list[tuple[int, int, int]] = []
-    updates: list[tuple[int, int, int]] = []
-    for node in order:
-        neighbour_begin, update_begin = len(neighbours), len(updates)
-        neighbours += [(i, blocks[node, i], blocks[i, node]) for i in after[node]]
+    neighbours: list[tuple[int, ...]] = []
+    updates: list[tuple[int, ...]] = []
+    blocks: dict[tuple[int, int], int] = {(i, i): i for i in range(n_nodes)}
+    connected: list[list[int]] = []
+    for k, node in enumerate(order):
+        if later[k].bit_count() >= MANY:
+            break
+        found = members(later[k])
+        for other in found:
+            later[other] |= (later[k] >> other + 1) << other + 1
+        connected.append([order[other] for other in found])
+        _number(blocks, node, connected[-1])
+    begin = len(connected)
+    for k in range(begin, len(order)):
+        _number(blocks, order[k], [order[other] for other in members(later[k])])
+    for body, node in beside:
+        _number(blocks, body, [node])
+    for node, after in zip(order, connected, strict=False):
+        at = len(neighbours), len(updates)
+        neighbours += [(i, blocks[node, i], blocks[i, node], sizes[i]) for i in after]
         updates += [
-            (blocks[i, node], blocks[node, j], blocks[i, j])
-            for i in after[node]
-            for j in after[node]
+            (blocks[i, node], blocks[node, j], blocks[i, j], sizes[i]) for i in after for j in after
         ]
-        pivots.append((node, node, neighbour_begin, len(neighbours), update_begin, len(updates)))
+        whole = sizes[node] == 6 and all(sizes[i] == 6 for i in after)
+        own = (node, node, at[0], len(neighbours), at[1], len(updates), sizes[node], int(whole))
+        pivots.append(own)
+    fronts, places, entries, n_blocks = find_fronts(later, order, begin, sizes, blocks)
+    turns = [(body, node, blocks[body, node], blocks[node, body]) for body, node in beside]
     graph = Graph(
         np.array(pivots, dtype=PIVOT),
         np.array(neighbours, dtype=NEIGHBOUR),
         np.array(updates, dtype=UPDATE),
+        fronts,
+        places,
+        entries,
+        np.array(turns, dtype=TURN),
+        n_nodes,
+        n_blocks,
     )
+    for array in graph[:-2]:
+        array.setflags(write=False)
     return graph, blocks
+
+
+def _number(blocks: dict[tuple[int, int], int], node: int, others: Iterable[int]) -> None:
+    """Number the blocks of a node with others."""
+    for other in others:
+        blocks[node, other] = len(blocks)
+        blocks[other, node] = len(blocks)

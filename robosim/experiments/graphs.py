@@ -92,7 +92,7 @@ def sparse_system(
 ) -> Sparse:
     """The same system in blocks, with space for the fill-in of the order."""
     graph, numbers = eliminate(n, edges, order)
-    blocks, rhs = aligned(len(numbers), BLOCK), np.zeros(n, dtype=ROW)
+    blocks, rhs = aligned(graph.n_blocks, BLOCK), np.zeros(n, dtype=ROW)
     for (i, j), number in numbers.items():
         blocks["F"][number, :, :6] = F[6 * i : 6 * i + 6, 6 * j : 6 * j + 6]
     rhs["w"] = b.reshape(n, 6)

@@ -34,7 +34,7 @@ def solve_both(n: int, edges: list[tuple[int, int]], seed: int) -> tuple[np.ndar
     """A random system with the pattern of a graph, solved sparsely and densely."""
     rng = np.random.default_rng(seed)
     graph, numbers = eliminate(n, edges, depth_first_order(n, edges))
-    blocks, F = np.zeros(len(numbers), dtype=BLOCK), np.zeros((6 * n, 6 * n))
+    blocks, F = np.zeros(graph.n_blocks, dtype=BLOCK), np.zeros((6 * n, 6 * n))
     pattern = {(i, i) for i in range(n)} | set(edges) | {(j, i) for i, j in edges}
     for i, j in sorted(pattern):
         block = rng.normal(size=(6, 6))
@@ -141,7 +141,10 @@ class System:
 
     def solve(self, rhs: np.ndarray) -> np.ndarray:
         """By blocks, in the order of elimination."""
-        blocks, rows = np.zeros(len(self.numbers), dtype=BLOCK), np.zeros(len(rhs) // 6, dtype=ROW)
+        blocks, rows = (
+            np.zeros(self.program.n_blocks, dtype=BLOCK),
+            np.zeros(len(rhs) // 6, dtype=ROW),
+        )
         for (i, j), number in self.numbers.items():
             blocks["F"][number, :, :6] = self.F[6 * i : 6 * i + 6, 6 * j : 6 * j + 6]
         rows["w"] = rhs.reshape(-1, 6)
@@ -309,7 +312,7 @@ def test_newton_systems_against_a_dense_solve(base, contacts):
         sim.set_state(random_coordinates(rng, robot), rng.normal(size=robot.nv))
         start_newton(*parts_of(sim), sim.parts.options, KAPPA, sim.engine.single.values.infos[0])
         F = dense(sim)
-        rhs = np.zeros(len(sim.parts.model.graph.pivots), dtype=ROW)
+        rhs = np.zeros(sim.parts.model.graph.n_nodes, dtype=ROW)
         rhs["w"] = rng.normal(size=(len(rhs), 6))
         expected = np.linalg.solve(F, rhs["w"].ravel())
         assert factor_and_solve(sim.parts.model.graph, sim.parts.memory.system.blocks, rhs) == 0
@@ -320,8 +323,8 @@ def test_newton_systems_against_a_dense_solve(base, contacts):
 
 def test_a_singular_block_is_reported():
     """By its node, and not divided by."""
-    graph, numbers = eliminate(2, [(0, 1)], [0, 1])
-    blocks, rhs = np.zeros(len(numbers), dtype=BLOCK), np.zeros(2, dtype=ROW)
+    graph, _ = eliminate(2, [(0, 1)], [0, 1])
+    blocks, rhs = np.zeros(graph.n_blocks, dtype=BLOCK), np.zeros(2, dtype=ROW)
     blocks["F"][0, :, :6] = np.eye(6)
     status = factor_and_solve(graph, blocks, rhs)
     assert status == 1 + 1
