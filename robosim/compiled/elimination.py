@@ -11,16 +11,24 @@ on any graph; on trees it is the papers' depth-first search, leaves first, witho
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import permutations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from robosim.compiled.fronts import find_fronts, members
+from robosim.compiled.fronts import (
+    Indices,
+    Pattern,
+    front_records,
+    lowest,
+    members,
+    merged,
+)
 from robosim.compiled.model import Graph
 from robosim.compiled.records.graph import NEIGHBOUR, PIVOT, TURN, UPDATE
 
-FEW = 12  # products of blocks for each node, up to which no other order is tried
+FEW = 32  # products of blocks for each node, up to which no other order is tried
 MANY = 8  # neighbours of a node from which on nodes are eliminated in fronts
 
 
@@ -226,14 +234,55 @@ def depth_first_search(
     return order, parents
 
 
+class Blocks(Mapping[tuple[int, int], int]):
+    """Numbers of the blocks (row node, column node), without the tiles of fronts.
+
+    Diagonal blocks come first, (i, i) -> i, then the others as the elimination meets them.
+    """
+
+    def __init__(self, order: Indices, pattern: Pattern, beside: Sequence[tuple[int, int]]) -> None:
+        self.n_nodes = len(order) + len(beside)
+        self._order, self._pattern = order, pattern
+        self._place = np.zeros(self.n_nodes, dtype=np.int64)
+        self._place[order] = np.arange(len(order))
+        apart = self.n_nodes + 2 * len(pattern.later)
+        self._beside = {pair: apart + 2 * k for k, pair in enumerate(beside)}
+        self._keys = pattern.first * len(order) + pattern.later
+
+    def __len__(self) -> int:
+        return self.n_nodes + 2 * (len(self._pattern.later) + len(self._beside))
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        yield from ((i, i) for i in range(self.n_nodes))
+        pairs = [*zip(self._order[self._pattern.first].tolist(),
+                      self._order[self._pattern.later].tolist(), strict=True),
+                 *self._beside]  # fmt: skip
+        for i, j in pairs:
+            yield from ((i, j), (j, i))
+
+    def __getitem__(self, pair: tuple[int, int]) -> int:
+        if pair in self._beside:
+            return self._beside[pair]
+        if pair[::-1] in self._beside:
+            return self._beside[pair[::-1]] + 1
+        return int(self.numbers(np.array(pair[:1]), np.array(pair[1:]))[0])
+
+    def numbers(self, rows: Indices, columns: Indices) -> Indices:
+        """Of blocks of nodes that are in the order."""
+        a, b = self._place[rows], self._place[columns]
+        keys = np.minimum(a, b) * len(self._order) + np.maximum(a, b)
+        numbers = self.n_nodes + 2 * np.searchsorted(self._keys, keys) + (a > b)
+        return np.where(a == b, rows, numbers)
+
+
 def eliminate(
     n_nodes: int,
     edges: Collection[tuple[int, int]],
     order: Sequence[int],
     rows: Sequence[int] | None = None,
     beside: Sequence[tuple[int, int]] = (),
-) -> tuple[Graph, dict[tuple[int, int], int]]:
-    """The elimination program, and the number of each block (row node, column node).
+) -> tuple[Graph, Blocks]:
+    """The elimination program, and the numbers of the blocks.
 
     From the first node on that has MANY neighbours left, nodes are eliminated in fronts.
 
@@ -244,67 +293,77 @@ def eliminate(
     order : all nodes, first to eliminate first, but for those `beside` others
     rows : number of rows of each node, which has others behind them; 6, 3 or 1
     beside : pairs of a body of three rows, and the node that holds its rotation
-
-    Returns
-    -------
-    graph : Graph
-    blocks : dict
-        (i, j) -> block number, without the fronts' own; diagonal blocks come first, (i, i) -> i,
-        then the others as the elimination meets them.
     """
-    sizes = [6] * n_nodes if rows is None else list(rows)
-    place = {node: k for k, node in enumerate(order)}
-    later = [0] * len(order)
-    for i, j in edges:
-        first, second = sorted((place[i], place[j]))
-        later[first] |= 1 << second
-    pivots: list[tuple[int, ...]] = []
-    neighbours: list[tuple[int, ...]] = []
-    updates: list[tuple[int, ...]] = []
-    blocks: dict[tuple[int, int], int] = {(i, i): i for i in range(n_nodes)}
-    connected: list[list[int]] = []
+    nodes = np.array(order, dtype=np.int64)
+    sizes = np.full(len(nodes), 6) if rows is None else np.array(rows, dtype=np.int64)[nodes]
+    place = [0] * n_nodes
     for k, node in enumerate(order):
-        if later[k].bit_count() >= MANY:
+        place[node] = k
+    later = [0] * len(nodes)
+    for i, j in edges:
+        a, b = place[i], place[j]
+        later[min(a, b)] |= 1 << max(a, b)
+    begin = len(nodes)
+    for k, bits in enumerate(later):
+        if bits.bit_count() >= MANY:
+            begin = k
             break
-        found = members(later[k])
-        for other in found:
-            later[other] |= (later[k] >> other + 1) << other + 1
-        connected.append([order[other] for other in found])
-        _number(blocks, node, connected[-1])
-    begin = len(connected)
-    for k in range(begin, len(order)):
-        _number(blocks, order[k], [order[other] for other in members(later[k])])
-    for body, node in beside:
-        _number(blocks, body, [node])
-    for node, after in zip(order, connected, strict=False):
-        at = len(neighbours), len(updates)
-        neighbours += [(i, blocks[node, i], blocks[i, node], sizes[i]) for i in after]
-        updates += [
-            (blocks[i, node], blocks[node, j], blocks[i, j], sizes[i]) for i in after for j in after
-        ]
-        whole = sizes[node] == 6 and all(sizes[i] == 6 for i in after)
-        own = (node, node, at[0], len(neighbours), at[1], len(updates), sizes[node], int(whole))
-        pivots.append(own)
-    fronts, places, entries, n_blocks = find_fronts(later, order, begin, sizes, blocks)
-    turns = [(body, node, blocks[body, node], blocks[node, body]) for body, node in beside]
+        while bits:
+            other = lowest(bits)
+            bits &= bits - 1
+            later[other] |= bits
+    pattern = Pattern.of(later)
+    blocks = Blocks(nodes, pattern, beside)
+    fronts = merged(later, begin, sizes.tolist())
+    n_blocks = n_nodes + 2 * len(pattern.later)
+    in_fronts = front_records(fronts, pattern, begin, nodes, sizes, n_blocks, len(blocks))
+    turns = [(i, j, blocks[i, j], blocks[i, j] + 1) for i, j in beside]
+    used = np.full(len(blocks), 6)
+    used[nodes[sizes == 1]] = 1
+    used[n_nodes:n_blocks:2], used[n_nodes + 1 : n_blocks : 2] = (
+        sizes[pattern.first],
+        sizes[pattern.later],
+    )
     graph = Graph(
-        np.array(pivots, dtype=PIVOT),
-        np.array(neighbours, dtype=NEIGHBOUR),
-        np.array(updates, dtype=UPDATE),
-        fronts,
-        places,
-        entries,
+        *_pivots(blocks, pattern, begin, nodes, sizes),
+        *in_fronts[:3],
         np.array(turns, dtype=TURN),
+        used,
         n_nodes,
-        n_blocks,
+        in_fronts[3],
     )
     for array in graph[:-2]:
         array.setflags(write=False)
     return graph, blocks
 
 
-def _number(blocks: dict[tuple[int, int], int], node: int, others: Iterable[int]) -> None:
-    """Number the blocks of a node with others."""
-    for other in others:
-        blocks[node, other] = len(blocks)
-        blocks[other, node] = len(blocks)
+def _pivots(
+    blocks: Blocks, pattern: Pattern, begin: int, nodes: Indices, sizes: Indices
+) -> tuple[NDArray[np.void], NDArray[np.void], NDArray[np.void]]:
+    """PIVOT, NEIGHBOUR and UPDATE records of the nodes before place `begin`."""
+    pivots = np.zeros(begin, dtype=PIVOT)
+    neighbours = np.zeros(pattern.begin[begin], dtype=NEIGHBOUR)
+    later = pattern.later[: len(neighbours)]
+    neighbours["node"], neighbours["rows"] = nodes[later], sizes[later]
+    neighbours["upper"] = blocks.n_nodes + 2 * np.arange(len(neighbours))
+    neighbours["lower"] = neighbours["upper"] + 1
+    counts = np.diff(pattern.begin[: begin + 1])
+    ends = np.cumsum(counts**2)
+    pivots["node"] = pivots["diagonal"] = nodes[:begin]
+    pivots["neighbour_begin"] = pattern.begin[:begin]
+    pivots["neighbour_end"] = pattern.begin[1 : begin + 1]
+    pivots["update_begin"], pivots["update_end"] = ends - counts**2, ends
+    pivots["rows"] = sizes[:begin]
+    narrow = np.zeros(begin, dtype=bool)
+    narrow[pattern.first[: len(neighbours)][neighbours["rows"] < 6]] = True
+    pivots["whole"] = (pivots["rows"] == 6) & ~narrow
+    updates = np.zeros(ends[-1] if begin else 0, dtype=UPDATE)
+    for count in np.unique(counts):
+        of = np.flatnonzero(counts == count)
+        own = neighbours[pattern.begin[of][:, None] + np.arange(count)]
+        at = (ends[of] - count**2)[:, None, None] + np.arange(count**2).reshape(count, count)
+        i, j = own[:, :, None], own[:, None, :]
+        updates["lower"][at], updates["upper"][at] = i["lower"], j["upper"]
+        updates["target"][at] = blocks.numbers(i["node"], j["node"])
+        updates["rows"][at] = i["rows"]
+    return pivots, neighbours, updates

@@ -105,8 +105,9 @@ class Graph(NamedTuple):
     places: NDArray[np.void]  # PLACE
     entries: NDArray[np.void]  # ENTRY
     turns: NDArray[np.void]  # TURN of bodies whose rotation is held apart from all others
+    rows: NDArray[np.int64]  # of the blocks before the fronts' tiles: how many are in use
     n_nodes: int
-    n_blocks: int
+    n_blocks: int  # with the tiles of fronts, which come last
 
 
 class Model(NamedTuple):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robosim.compiled.elimination import constrained_order, eliminate
+from robosim.compiled.elimination import Blocks, constrained_order, eliminate
+from robosim.compiled.fronts import Indices
 from robosim.compiled.kinds import LIMIT
 from robosim.compiled.model import Graph
 
@@ -38,91 +39,87 @@ def compile_graph(
     Bodies of pairs of shapes have blocks for each other if the pair is `near`.
     """
     joints, spans, couplings, elements, pairs = parts
-    apart = _held_apart(nb, parts, contacts)
-    nodes: list[tuple[Any, list[int]]] = []
-    soft: list[tuple[Any, list[int]]] = []
-    beside: list[tuple[Any, list[int]]] = []
     constrained = joints["n_T"] + joints["n_R"] > 0
-    for j in np.flatnonzero(constrained | (joints["law"] != 0)).tolist():
-        joint = joints[j]
-        ends = [int(joint["child"]), int(joint["parent"])]
-        over = spans["body"][joint["span_begin"] : joint["span_end"]].tolist()
-        if j < nb and apart[j]:
-            beside.append((joint, ends))
-        elif constrained[j]:
-            nodes.append((joint, ends))
-        elif over and driven[joint["v_begin"]]:
-            # The driven length of a tendon counts as tied to the world, which changes nothing.
-            nodes.append((joint, [*over, nb]))
-        elif joint["law"]:
-            soft.append((joint, over or ends))
-    for coupling in couplings:
-        ends = [int(joints[j][role]) for j in coupling["joint"] for role in ("child", "parent")]
-        nodes.append((coupling, ends))
-    edges: list[tuple[int, int]] = []
-    rows = [3 if alone else 6 for alone in apart.tolist()]
-    for k, (record, ends) in enumerate((*nodes, *soft, *beside)):
-        record["node"] = nb + k
-        edges += [(nb + k, end) for end in dict.fromkeys(ends) if end < nb]
-        rows.append(1 if _has_one_row(record) else 6)
-    n_nodes = len(rows)
-    ordered = n_nodes - len(beside)
-    edges = [edge for edge in edges if edge[0] < ordered]
-    near = np.zeros(len(pairs), dtype=bool) if near is None else near
-    close = np.column_stack((pairs["body_a"], pairs["body_b"]))[near].tolist()
-    touching = sorted({(min(ends), max(ends)) for ends in close} | _element_pairs(elements, nb))
+    over = joints["span_end"] > joints["span_begin"]
+    apart = np.zeros(len(joints), dtype=bool)
+    apart[:nb] = _held_apart(nb, parts, contacts)
+    # The driven length of a tendon counts as tied to the world, which changes nothing.
+    tied = over.copy()
+    tied[over] = driven[joints["v_begin"][over]]
+    hard = np.flatnonzero((constrained | tied) & ~apart)
+    soft = np.flatnonzero((joints["law"] != 0) & ~constrained & ~tied)
+    alone = np.flatnonzero(apart)
+    first_soft = nb + len(hard) + len(couplings)
+    first_alone = first_soft + len(soft)
+    joints["node"] = -1
+    joints["node"][hard] = nb + np.arange(len(hard))
+    couplings["node"] = nb + len(hard) + np.arange(len(couplings))
+    joints["node"][soft] = first_soft + np.arange(len(soft))
+    joints["node"][alone] = first_alone + np.arange(len(alone))
+
+    ends = np.column_stack((joints["child"], joints["parent"])).tolist()
+    for j in np.flatnonzero(over).tolist():
+        own = spans["body"][joints["span_begin"][j] : joints["span_end"][j]].tolist()
+        ends[j] = [*own, nb] if tied[j] else own
+    held = [ends[j] for j in hard.tolist()]
+    held += [ends[a] + ends[b] for a, b in couplings["joint"].tolist()]
+    springs = [ends[j] for j in soft.tolist()]
+    nodes = enumerate((*held, *springs), start=nb)
+    edges = [(node, end) for node, own in nodes for end in dict.fromkeys(own) if end < nb]
+    rows = np.full(first_alone + len(alone), 6)
+    rows[:nb][apart[:nb]] = 3
+    rows[couplings["node"]] = 1
+    rows[joints["node"][(over | (joints["distance"] != 0)) & (joints["node"] >= 0)]] = 1
+    close = np.zeros(len(pairs), dtype=bool) if near is None else near
+    met = np.column_stack((pairs["body_a"][close], pairs["body_b"][close]))
+    touching = sorted({*zip(*np.sort(met).T.tolist(), strict=True), *_element_pairs(elements, nb)})
     order = constrained_order(
         nb,
-        [[end for end in ends if end < nb] for _, ends in nodes],
-        [[end for end in ends if end < nb] for _, ends in soft],
-        [nb in ends for _, ends in (*nodes, *soft)],
+        [[end for end in own if end < nb] for own in held],
+        [[end for end in own if end < nb] for own in springs],
+        [nb in own for own in (*held, *springs)],
         touching,
     )
-    held = [(ends[0], int(record["node"])) for record, ends in beside]
-    graph, blocks = eliminate(n_nodes, edges + touching, order, rows, held)
+    beside = [(int(joints["child"][j]), int(joints["node"][j])) for j in alone]
+    graph, blocks = eliminate(len(rows), edges + touching, order, rows, beside)
+
     pairs["block_ab"] = pairs["block_ba"] = -1
-    for name, (a, b) in (("block_ab", "ab"), ("block_ba", "ba")):
-        ends = zip(
-            pairs[f"body_{a}"][near].tolist(), pairs[f"body_{b}"][near].tolist(), strict=True
-        )
-        pairs[name][near] = [blocks[pair] for pair in ends]
-    elements["block"] = [
-        [[blocks[a, b] if max(a, b) < nb else -1 for b in ends] for a in ends]
-        for ends in elements["body"].tolist()
-    ] or np.zeros((0, 4, 4))
-    loops = len(nodes) + len(beside) > np.count_nonzero(constrained[:nb])
-    for record, ends in (*nodes, *soft, *beside):
-        node = int(record["node"])
-        if "body_node" in record.dtype.names:
-            for k, end in enumerate(ends):
-                if end < nb:
-                    record["body_node"][k], record["node_body"][k] = (
-                        blocks[end, node],
-                        blocks[node, end],
-                    )
-            continue
-        if record["span_end"] > record["span_begin"]:
-            for n in range(record["span_begin"], record["span_end"]):
-                end = int(spans["body"][n])
-                spans["body_node"][n], spans["node_body"][n] = blocks[end, node], blocks[node, end]
-            continue
-        child, parent = ends
-        record["child_joint"], record["joint_child"] = blocks[child, node], blocks[node, child]
-        if parent < nb:
-            record["parent_joint"] = blocks[parent, node]
-            record["joint_parent"] = blocks[node, parent]
-    if not loops:
+    pairs["block_ab"][close] = blocks.numbers(met[:, 0], met[:, 1])
+    pairs["block_ba"][close] = blocks.numbers(met[:, 1], met[:, 0])
+    a, b = np.broadcast_arrays(elements["body"][:, :, None], elements["body"][:, None, :])
+    elements["block"] = _with_bodies(blocks, a, b, (a < nb) & (b < nb))[0]
+    between = np.flatnonzero((joints["node"] >= 0) & ~over & ~apart)
+    for end in ("child", "parent"):
+        body, node = joints[end][between], joints["node"][between]
+        both = _with_bodies(blocks, body, node, body < nb)
+        joints[f"{end}_joint"][between], joints[f"joint_{end}"][between] = both
+    joints["child_joint"][alone] = graph.turns["body_joint"]
+    joints["joint_child"][alone] = graph.turns["joint_body"]
+    for j in np.flatnonzero(over & (joints["node"] >= 0)):
+        own = spans[joints["span_begin"][j] : joints["span_end"][j]]
+        both = _with_bodies(blocks, own["body"], np.full(len(own), joints["node"][j]), True)
+        own["body_node"], own["node_body"] = both
+    body = np.stack([joints[end][couplings["joint"]] for end in ("child", "parent")], axis=-1)
+    body = body.reshape(-1, 4)
+    node = np.broadcast_to(couplings["node"][:, None], body.shape)
+    couplings["body_node"], couplings["node_body"] = _with_bodies(blocks, body, node, body < nb)
+
+    if len(held) + len(alone) <= np.count_nonzero(constrained[:nb]):  # no loops
         joints["compliance_T"], joints["compliance_R"] = 0.0, 0.0
     # What holds a rotation alone is redundant with nothing.
-    joints["compliance_R"][:nb][apart] = 0.0
+    joints["compliance_R"][alone] = 0.0
     return graph
 
 
-def _has_one_row(record: Any) -> bool:
-    """Whether an element has one row at most: a spring between points, a tendon, a coupling."""
-    return "distance" not in record.dtype.names or bool(
-        record["distance"] or record["span_end"] > record["span_begin"]
-    )
+def _with_bodies(
+    blocks: Blocks, bodies: Indices, nodes: Indices, inside: NDArray[np.bool_] | bool
+) -> tuple[Indices, Indices]:
+    """Numbers of blocks (row body, column node), and of the opposite ones; -1 if not `inside`."""
+    inside = np.broadcast_to(inside, bodies.shape)
+    both = np.full((2, *bodies.shape), -1)
+    both[0, inside] = blocks.numbers(bodies[inside], nodes[inside])
+    both[1, inside] = blocks.numbers(nodes[inside], bodies[inside])
+    return both[0], both[1]
 
 
 def _held_apart(nb: int, parts: Parts, contacts: NDArray[np.void]) -> NDArray[np.bool_]:

@@ -38,8 +38,8 @@ FRONT = np.dtype(
         ("place_end", "i8"),
         ("entry_begin", "i8"),
         ("entry_end", "i8"),
-        ("up_begin", "i8"),  # of the front that its border is passed to
-        ("up_tiles", "i8"),
+        ("first_below", "i8"),  # front whose border it takes, -1 for none
+        ("next_below", "i8"),  # and the next one whose border goes where that of this one goes
     ]
 )
 
@@ -49,7 +49,7 @@ PLACE = np.dtype(  # of a node in a front
         ("tile", "i8"),  # in the row of tiles
         ("row", "i8"),  # the node's first, in that tile
         ("rows", "i8"),
-        ("up_tile", "i8"),  # where the node is in the front that the border is passed to
+        ("up_tile", "i8"),  # of the border: where the node is in the front that takes it
         ("up_row", "i8"),
     ]
 )

@@ -11,8 +11,9 @@ tell the impulse of this joint.
 """
 
 from robosim.kernels.compiler.jit import aside, kernel
-from robosim.kernels.compiler.rows import read_row, write_row
+from robosim.kernels.compiler.rows import add_scaled, read_row, write_row
 from robosim.kernels.equations.algebra import (
+    fill,
     lu,
     lu6,
     lu6_solve_matrix,
@@ -94,8 +95,18 @@ def factor_narrow(graph, pivot, blocks):
     for n in range(pivot.update_begin, pivot.update_end):
         update = graph.updates[n]
         A, B, C = blocks[update.lower].F, blocks[update.upper].F, blocks[update.target].F
-        for i in range(update.rows):
-            write_row(subtract_rows(A, i, 0, pivot.rows, B, read_row(C[i])), C[i])
+        if pivot.rows == 1:
+            x = read_row(B[0])
+            for i in range(update.rows):
+                write_row(add_scaled(read_row(C[i]), -A[i, 0], x), C[i])
+        elif pivot.rows == 3:
+            x, y, z = read_row(B[0]), read_row(B[1]), read_row(B[2])
+            for i in range(update.rows):
+                row = add_scaled(read_row(C[i]), -A[i, 0], x)
+                write_row(add_scaled(add_scaled(row, -A[i, 1], y), -A[i, 2], z), C[i])
+        else:
+            for i in range(update.rows):
+                write_row(subtract_rows(A, i, 0, 6, B, read_row(C[i])), C[i])
     return 0
 
 
@@ -133,22 +144,36 @@ def factor_fronts(graph, blocks):
     """Factor all fronts; 0, or 1 + a node in the tile that is singular."""
     for n in range(graph.fronts.shape[0]):
         front = graph.fronts[n]
-        for e in range(front.entry_begin, front.entry_end):
-            entry = graph.entries[e]
-            source, tile = blocks[entry.block].F, blocks[entry.tile].F
-            for i in range(entry.rows):
-                for k in range(entry.columns):
-                    tile[entry.row + i, entry.column + k] += source[i, k]
-        last = blocks[front.begin + (front.pivots - 1) * (front.tiles + 1)].F
-        for i in range(front.used, 6):
-            last[i, i] = 1.0
+        gather(graph, front, blocks)
         singular = factor_front(front, blocks)
         if singular >= 0:
             for p in range(front.place_begin, front.border_begin):
                 if graph.places[p].tile == singular:
                     return 1 + graph.places[p].node
-        pass_on(graph.places, front, blocks)
     return 0
+
+
+@kernel
+def gather(graph, front, blocks):
+    """The entries of a front, from blocks of its pivots and from the borders of those below."""
+    begin, tiles = front.begin, front.tiles
+    for t in range(begin, begin + tiles * tiles):
+        tile = blocks[t].F
+        for i in range(6):
+            fill(0.0, tile[i])
+    for e in range(front.entry_begin, front.entry_end):
+        entry = graph.entries[e]
+        source, tile = blocks[entry.block].F, blocks[entry.tile].F
+        for i in range(entry.rows):
+            for k in range(entry.columns):
+                tile[entry.row + i, entry.column + k] = source[i, k]
+    last = blocks[begin + (front.pivots - 1) * (tiles + 1)].F
+    for i in range(front.used, 6):
+        last[i, i] = 1.0
+    below = front.first_below
+    while below >= 0:
+        add_border(graph.places, graph.fronts[below], front, blocks)
+        below = graph.fronts[below].next_below
 
 
 @kernel
@@ -170,13 +195,13 @@ def factor_front(front, blocks):
 
 
 @kernel
-def pass_on(places, front, blocks):
-    """Add what is left of the border of a front to the front above."""
-    for p in range(front.border_begin, front.place_end):
+def add_border(places, below, front, blocks):
+    """Add what is left of the border of a front below."""
+    for p in range(below.border_begin, below.place_end):
         a = places[p]
-        source = front.begin + a.tile * front.tiles
-        target = front.up_begin + a.up_tile * front.up_tiles
-        for q in range(front.border_begin, front.place_end):
+        source = below.begin + a.tile * below.tiles
+        target = front.begin + a.up_tile * front.tiles
+        for q in range(below.border_begin, below.place_end):
             b = places[q]
             own, tile = blocks[source + b.tile].F, blocks[target + b.up_tile].F
             for i in range(a.rows):
