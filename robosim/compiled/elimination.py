@@ -17,14 +17,7 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from robosim.compiled.fronts import (
-    Indices,
-    Pattern,
-    front_records,
-    lowest,
-    members,
-    merged,
-)
+from robosim.compiled.fronts import Indices, Pattern, front_records, lowest, members, merged
 from robosim.compiled.model import Graph
 from robosim.compiled.records.graph import NEIGHBOUR, PIVOT, TURN, UPDATE
 
@@ -92,10 +85,10 @@ def constrained_order(
         ranks.append((-discovery[last], 1))
         if k < len(constraints):
             after[node] = {*bodies} - {cut[last]}
-    adjacent = _neighbours(len(ranks), edges)
-    order, products = _greedy_order(adjacent, after, ranks, False)
+    neighbours = _neighbours(len(ranks), edges)
+    order, products = _greedy_order(neighbours, after, ranks, False)
     if products > FEW * len(ranks):
-        other, fewer = _greedy_order(adjacent, after, ranks, True)
+        other, fewer = _greedy_order(neighbours, after, ranks, True)
         if fewer < products:
             return other
     return order
@@ -160,8 +153,8 @@ def _greedy_order(
     """An order of elimination, and the number of products of blocks that it takes.
 
     Next is the node with the fewest neighbours left or, `by_fill`, the one that connects the
-    fewest pairs of them. Only pairs that the node's last neighbour has connected are left out
-    [Rothberg1998].
+    fewest pairs of them [Rothberg1998]. Of pairs that are connected already, only those count that
+    the last elimination beside the node has connected, as finding all takes too long.
     """
     n_nodes, products = len(adjacent), 0
     adjacent, order = list(adjacent), []
@@ -291,7 +284,7 @@ def eliminate(
     n_nodes : int
     edges : pairs of nodes whose off-diagonal blocks are not zero
     order : all nodes, first to eliminate first, but for those `beside` others
-    rows : number of rows of each node, which has others behind them; 6, 3 or 1
+    rows : number of rows of each node, 6, 3 or 1; those of its blocks behind them are idle
     beside : pairs of a body of three rows, and the node that holds its rotation
     """
     nodes = np.array(order, dtype=np.int64)
@@ -320,10 +313,8 @@ def eliminate(
     turns = [(i, j, blocks[i, j], blocks[i, j] + 1) for i, j in beside]
     used = np.full(len(blocks), 6)
     used[nodes[sizes == 1]] = 1
-    used[n_nodes:n_blocks:2], used[n_nodes + 1 : n_blocks : 2] = (
-        sizes[pattern.first],
-        sizes[pattern.later],
-    )
+    used[n_nodes:n_blocks:2] = sizes[pattern.first]
+    used[n_nodes + 1 : n_blocks : 2] = sizes[pattern.later]
     graph = Graph(
         *_pivots(blocks, pattern, begin, nodes, sizes),
         *in_fronts[:3],

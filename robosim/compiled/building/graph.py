@@ -81,7 +81,7 @@ def compile_graph(
         touching,
     )
     beside = [(int(joints["child"][j]), int(joints["node"][j])) for j in alone]
-    graph, blocks = eliminate(len(rows), edges + touching, order, rows, beside)
+    graph, blocks = eliminate(len(rows), edges + touching, order, rows.tolist(), beside)
 
     pairs["block_ab"] = pairs["block_ba"] = -1
     pairs["block_ab"][close] = blocks.numbers(met[:, 0], met[:, 1])
@@ -95,7 +95,7 @@ def compile_graph(
         joints[f"{end}_joint"][between], joints[f"joint_{end}"][between] = both
     joints["child_joint"][alone] = graph.turns["body_joint"]
     joints["joint_child"][alone] = graph.turns["joint_body"]
-    for j in np.flatnonzero(over & (joints["node"] >= 0)):
+    for j in np.flatnonzero(over & (joints["node"] >= 0)).tolist():
         own = spans[joints["span_begin"][j] : joints["span_end"][j]]
         both = _with_bodies(blocks, own["body"], np.full(len(own), joints["node"][j]), True)
         own["body_node"], own["node_body"] = both
