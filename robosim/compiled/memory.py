@@ -155,9 +155,7 @@ def make_memory(model: Model) -> Memory:
 
 def make_blocks(model: Model) -> NDArray[np.void]:
     """Memory for the blocks of the graph's linear system."""
-    used = [model.graph.neighbours["upper"], model.graph.neighbours["lower"]]
-    last = max([len(model.graph.pivots) - 1, *(int(b.max()) for b in used if len(b))])
-    return aligned(last + 1, BLOCK)
+    return aligned(model.graph.n_blocks, BLOCK)
 
 
 def make_poses(nb: int) -> NDArray[np.void]:

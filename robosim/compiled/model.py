@@ -98,9 +98,16 @@ class Bearings(NamedTuple):
 class Graph(NamedTuple):
     """The elimination as a program over block numbers, read by ``kernels.solve.graph.ldu``."""
 
-    pivots: NDArray[np.void]
-    neighbours: NDArray[np.void]
-    updates: NDArray[np.void]
+    pivots: NDArray[np.void]  # PIVOT of nodes outside of fronts, in order
+    neighbours: NDArray[np.void]  # NEIGHBOUR
+    updates: NDArray[np.void]  # UPDATE
+    fronts: NDArray[np.void]  # FRONT, in order, after all pivots
+    places: NDArray[np.void]  # PLACE
+    entries: NDArray[np.void]  # ENTRY
+    turns: NDArray[np.void]  # TURN of bodies whose rotation is held apart from all others
+    rows: NDArray[np.int64]  # of the blocks before the fronts' tiles: how many are in use
+    n_nodes: int
+    n_blocks: int  # with the tiles of fronts, which come last
 
 
 class Model(NamedTuple):

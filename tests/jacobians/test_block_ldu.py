@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from constraint_graphs import (
@@ -23,18 +25,33 @@ from kernels_for_tests import factor_and_solve, parts_of, start_newton
 from random_mechanisms import random_coordinates, random_tree
 from test_newton_matrix import KAPPA, dense
 
-from robosim import Simulation
-from robosim.compiled.elimination import constrained_order, depth_first_order, eliminate
+from robosim import (
+    Body,
+    ContactPoint,
+    Joint,
+    Mechanism,
+    PointSpring,
+    Simulation,
+    Soft,
+    Strand,
+)
+from robosim.compiled.elimination import (
+    constrained_order,
+    depth_first_order,
+    eliminate,
+    minimum_degree_order,
+)
 from robosim.compiled.records.graph import BLOCK, ROW
+from robosim.experiments.redmax_soft import box_of_tetrahedra
 from robosim.joints import KINDS
-from robosim.models.builders import chain
+from robosim.models.builders import chain, hanging_net
 
 
 def solve_both(n: int, edges: list[tuple[int, int]], seed: int) -> tuple[np.ndarray, np.ndarray]:
     """A random system with the pattern of a graph, solved sparsely and densely."""
     rng = np.random.default_rng(seed)
     graph, numbers = eliminate(n, edges, depth_first_order(n, edges))
-    blocks, F = np.zeros(len(numbers), dtype=BLOCK), np.zeros((6 * n, 6 * n))
+    blocks, F = np.zeros(graph.n_blocks, dtype=BLOCK), np.zeros((6 * n, 6 * n))
     pattern = {(i, i) for i in range(n)} | set(edges) | {(j, i) for i, j in edges}
     for i, j in sorted(pattern):
         block = rng.normal(size=(6, 6))
@@ -67,6 +84,53 @@ def graphs(draw, cycles: bool):
 def test_any_graph_against_a_dense_solve(graph, seed):
     sparse, expected = solve_both(*graph, seed)
     np.testing.assert_allclose(sparse, expected, rtol=0, atol=1e-10 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("degree", [2, 4, 8, 20])
+@pytest.mark.parametrize("seed", range(4))
+def test_fronts_against_a_dense_solve(degree, seed):
+    """Nodes of six rows, three and one, some of them with many neighbours; some particles."""
+    rng = np.random.default_rng(seed)
+    n, beside = 60, [(5, 60), (9, 61)]
+    rows = rng.choice([1, 3, 6], p=[0.2, 0.5, 0.3], size=n + 2)
+    rows[[5, 9]], rows[60:] = 3, 6
+    edges = sorted({(i, int(j)) for i in range(1, n) for j in rng.integers(i, size=degree // 2)})
+    order = minimum_degree_order(n, edges, {}, [(i,) for i in range(n)])
+    graph, numbers = eliminate(n + 2, edges, order, rows.tolist(), beside)
+    assert bool(len(graph.fronts)) == (degree > 2)
+    assert len(set(numbers.values())) == len(numbers) <= graph.n_blocks
+
+    blocks, F = np.zeros(graph.n_blocks, dtype=BLOCK), np.zeros((6 * n + 12, 6 * n + 12))
+    for i, j in [*((i, i) for i in range(n)), *edges, *((j, i) for i, j in edges)]:
+        block = np.zeros((6, 6))
+        block[: rows[i], : rows[j]] = rng.normal(size=(rows[i], rows[j]))
+        if i == j:
+            block[: rows[i], : rows[i]] += 6.0 * np.eye(rows[i]) * (2 + degree)
+            if i in (5, 9):
+                block[:3, 3:], block[3:] = rng.normal(size=(3, 3)), rng.normal(size=(3, 6))
+        blocks["F"][numbers[i, j], :, :6] = F[6 * i : 6 * i + 6, 6 * j : 6 * j + 6] = block
+    for body, joint in beside:
+        own, column, diagonal = np.zeros((6, 6)), np.zeros((6, 6)), np.zeros((6, 6))
+        own[:3, 3:], column[3:, :3] = np.eye(3)[[1, 2, 0]], rng.normal(size=(3, 3))
+        diagonal[3:, 3:] = np.eye(3)
+        if body == 9:  # held
+            own[3:, :3] = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+            column[:3, 3:], diagonal[3:, 3:] = -own[3:, :3].T, 1e-9 * np.eye(3)
+        for (i, j), block in {
+            (body, joint): column,
+            (joint, body): own,
+            (joint, joint): diagonal,
+        }.items():
+            blocks["F"][numbers[i, j], :, :6] = F[6 * i : 6 * i + 6, 6 * j : 6 * j + 6] = block
+    used = (np.arange(6) < np.where(np.isin(np.arange(n + 2), (5, 9)), 6, rows)[:, None]).ravel()
+    rhs = np.zeros(n + 2, dtype=ROW)
+    rhs["w"] = rng.normal(size=(n + 2, 6))
+    expected = np.linalg.solve(F[np.ix_(used, used)], rhs["w"].ravel()[used])
+    assert factor_and_solve(graph, blocks, rhs) == 0
+    found = rhs["w"].ravel()[used]
+    # What holds the second particle's coordinates is a difference of motions over the compliance.
+    np.testing.assert_allclose(found[:-3], expected[:-3], rtol=0, atol=1e-10)
+    np.testing.assert_allclose(found[-3:], expected[-3:], rtol=0, atol=1e-6)
 
 
 @settings(deadline=None, max_examples=100)
@@ -141,7 +205,10 @@ class System:
 
     def solve(self, rhs: np.ndarray) -> np.ndarray:
         """By blocks, in the order of elimination."""
-        blocks, rows = np.zeros(len(self.numbers), dtype=BLOCK), np.zeros(len(rhs) // 6, dtype=ROW)
+        blocks, rows = (
+            np.zeros(self.program.n_blocks, dtype=BLOCK),
+            np.zeros(len(rhs) // 6, dtype=ROW),
+        )
         for (i, j), number in self.numbers.items():
             blocks["F"][number, :, :6] = self.F[6 * i : 6 * i + 6, 6 * j : 6 * j + 6]
         rows["w"] = rhs.reshape(-1, 6)
@@ -309,7 +376,7 @@ def test_newton_systems_against_a_dense_solve(base, contacts):
         sim.set_state(random_coordinates(rng, robot), rng.normal(size=robot.nv))
         start_newton(*parts_of(sim), sim.parts.options, KAPPA, sim.engine.single.values.infos[0])
         F = dense(sim)
-        rhs = np.zeros(len(sim.parts.model.graph.pivots), dtype=ROW)
+        rhs = np.zeros(sim.parts.model.graph.n_nodes, dtype=ROW)
         rhs["w"] = rng.normal(size=(len(rhs), 6))
         expected = np.linalg.solve(F, rhs["w"].ravel())
         assert factor_and_solve(sim.parts.model.graph, sim.parts.memory.system.blocks, rhs) == 0
@@ -318,10 +385,71 @@ def test_newton_systems_against_a_dense_solve(base, contacts):
         )
 
 
+def soft_robots() -> dict[str, Mechanism]:
+    """Particles of all sorts: on a strand, in a net with a ball, in a solid."""
+    points = np.outer(np.arange(6), (0.1, 0.0, 0.02)) + np.array((0.0, 0.0, 1.0))
+    strand = Strand("s", points, 5.0, 0.6, 0.01, attached={0: None})
+    rope = Mechanism("rope", (), (), soft=strand)
+    on_ground = ContactPoint("on", "s_4", (0.0, 0.0, 0.0), 0.05, 0.5)
+    damped = replace(rope.body("s_3"), drag=np.diag((1.0, 2.0, 3.0, 0.1, 0.1, 0.1)))
+    bodies = tuple(damped if body.name == "s_3" else body for body in rope.bodies)
+    box = box_of_tetrahedra((4, 2, 2), (0.4, 0.2, 0.2))
+    solid = Soft("b", *box, 1e4, 0.3, 1000.0, attached={0: None, 1: None, 2: None})
+    return {
+        "rope": rope,
+        "rope with contact and drag": replace(rope, bodies=bodies, contacts=(on_ground,)),
+        "net": hanging_net(6),
+        "solid": Mechanism("solid", (), (), soft=solid),
+    }
+
+
+@pytest.mark.parametrize("name", soft_robots())
+def test_particles_against_a_dense_solve(name):
+    """Newton systems, in which particles have three rows and their joints are taken out."""
+    rng, robot = np.random.default_rng(0), soft_robots()[name]
+    sim = Simulation(robot, timestep=0.01)
+    sim.set_state(random_coordinates(rng, robot), rng.normal(size=robot.nv))
+    start_newton(*parts_of(sim), sim.parts.options, KAPPA, sim.engine.single.values.infos[0])
+    graph = sim.parts.model.graph
+    assert len(graph.turns) == len(robot.bodies) - (name == "net")
+    F, rhs = dense(sim), np.zeros(graph.n_nodes, dtype=ROW)
+    rhs["w"] = rng.normal(size=(len(rhs), 6))
+    expected = np.linalg.solve(F, rhs["w"].ravel())
+    assert factor_and_solve(graph, sim.parts.memory.system.blocks, rhs) == 0
+    np.testing.assert_allclose(
+        rhs["w"].ravel(), expected, rtol=0, atol=1e-9 * np.abs(expected).max()
+    )
+
+
+def test_a_particle_that_others_meet_by_its_rotation_has_six_rows():
+    """A spring beside its centre, a body that hangs on it, a limit, a contact with a body."""
+    rope = soft_robots()["rope"]
+    spring = PointSpring("beside", None, "s_2", child_position=(0.01, 0.0, 0.0), stiffness=1.0)
+    limits = {"s_3": np.ones(3)}
+    joints = tuple(
+        replace(joint, lower=-limits[joint.name], upper=limits[joint.name])
+        if joint.name in limits
+        else joint
+        for joint in rope.joints
+    )
+    hung = Joint("hung", "revolute", "s_5", "hung", axis=(0, 1, 0))
+    body = Body("hung", 0.1, 1e-4 * np.eye(3))
+    robot = replace(
+        rope,
+        bodies=(*rope.bodies, body),
+        joints=(*joints, hung),
+        springs=(*rope.springs, spring),
+        home=np.zeros(rope.nq + 1),
+        configurations={},
+    )
+    graph = Simulation(robot).parts.model.graph
+    assert [robot.bodies[i].name for i in graph.turns["body"]] == ["s_1", "s_4"]
+
+
 def test_a_singular_block_is_reported():
     """By its node, and not divided by."""
-    graph, numbers = eliminate(2, [(0, 1)], [0, 1])
-    blocks, rhs = np.zeros(len(numbers), dtype=BLOCK), np.zeros(2, dtype=ROW)
+    graph, _ = eliminate(2, [(0, 1)], [0, 1])
+    blocks, rhs = np.zeros(graph.n_blocks, dtype=BLOCK), np.zeros(2, dtype=ROW)
     blocks["F"][0, :, :6] = np.eye(6)
     status = factor_and_solve(graph, blocks, rhs)
     assert status == 1 + 1

@@ -323,7 +323,7 @@ def test_everything_against_a_dense_solve(seed):
     """Constraints, soft nodes and couplings of up to four bodies in one elimination."""
     sim = started(seed)
     F, rng = dense(sim), np.random.default_rng(seed)
-    rhs = np.zeros(len(sim.parts.model.graph.pivots), dtype=ROW)
+    rhs = np.zeros(sim.parts.model.graph.n_nodes, dtype=ROW)
     rhs["w"] = np.where(used_rows(sim).reshape(-1, 6), rng.normal(size=(len(rhs), 6)), 0.0)
     expected = np.linalg.solve(F, rhs["w"].ravel())
     assert factor_and_solve(sim.parts.model.graph, sim.parts.memory.system.blocks, rhs) == 0
@@ -340,7 +340,7 @@ def test_sparse_and_dense_newton_directions(seed, n, loops, copies):
     sim.set_state(q, v)
     sim.run(0.005)
     start_newton(*parts_of(sim), sim.parts.options, KAPPA, sim.engine.single.values.infos[0])
-    rhs = np.zeros(len(sim.parts.model.graph.pivots), dtype=ROW)
+    rhs = np.zeros(sim.parts.model.graph.n_nodes, dtype=ROW)
     rhs["w"] = sim.parts.work.residual["w"]
     expected = np.linalg.solve(dense(sim), rhs["w"].ravel())[: 6 * n]
     assert factor_and_solve(sim.parts.model.graph, sim.parts.memory.system.blocks, rhs) == 0

@@ -22,7 +22,7 @@ KINDS = ("revolute", "spherical", "prismatic", "planar", "fixed", "cylindrical_f
 def graph_blocks(sim: Simulation) -> dict[tuple[int, int], int]:
     """(row node, column node) -> block, rebuilt from the records of joints and couplings."""
     model, nb = sim.parts.model, len(sim.parts.model.bodies)
-    blocks = {(n, n): n for n in range(len(model.graph.pivots))}
+    blocks = {(n, n): n for n in range(model.graph.n_nodes)}
     for joint in model.joints:
         if joint["node"] < 0:
             continue
@@ -54,7 +54,7 @@ def graph_blocks(sim: Simulation) -> dict[tuple[int, int], int]:
 
 def dense(sim: Simulation) -> np.ndarray:
     """The Newton matrix, 6 rows and columns a node."""
-    n = len(sim.parts.model.graph.pivots)
+    n = sim.parts.model.graph.n_nodes
     F = np.zeros((6 * n, 6 * n))
     for (i, j), block in graph_blocks(sim).items():
         F[6 * i : 6 * i + 6, 6 * j : 6 * j + 6] = sim.parts.memory.system.blocks["F"][block, :, :6]
@@ -83,7 +83,7 @@ def residual(sim: Simulation, length: float) -> np.ndarray:
 
 def used_rows(sim: Simulation) -> np.ndarray:
     """Which rows and columns are equations: those of bodies, and of joints without the padding."""
-    used = np.ones((len(sim.parts.model.graph.pivots), 6), dtype=bool)
+    used = np.ones((sim.parts.model.graph.n_nodes, 6), dtype=bool)
     for j, joint in enumerate(sim.parts.model.joints):
         if joint["node"] >= 0:
             used[joint["node"], sim.parts.work.joints[j]["rows"] :] = False

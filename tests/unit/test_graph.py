@@ -20,6 +20,7 @@ from constraint_graphs import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from robosim.compiled import elimination
 from robosim.compiled.elimination import (
     component_roots,
     constrained_order,
@@ -105,6 +106,47 @@ def test_no_constraint_comes_too_early_in_random_graphs(seed):
     order = order_of(graph)
     assert sorted(order) == list(range(len(order)))
     assert lost_rank(graph, order, rng) == 0
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_no_constraint_comes_too_early_by_fill(seed, monkeypatch):
+    """In the other order that is tried where many pairs get connected; here it is the only one."""
+    both = elimination._greedy_order
+
+    def by_fill(adjacent, after, ranks, _):
+        return both(adjacent, after, ranks, True)
+
+    monkeypatch.setattr(elimination, "_greedy_order", by_fill)
+    rng = np.random.default_rng(seed)
+    graph = [*CLOSED.values(), *(random_graph(rng, 8) for _ in range(14))][seed]
+    order = order_of(graph)
+    assert sorted(order) == list(range(len(order)))
+    assert lost_rank(graph, order, rng) == 0
+
+
+def products(n: int, edges: list[tuple[int, int]], order: list[int]) -> int:
+    """Products of blocks that an elimination takes."""
+    adjacent = {i: {b for e in edges for a, b in (e, e[::-1]) if a == i} for i in range(n)}
+    total = 0
+    for node in order:
+        clique = adjacent.pop(node)
+        total += len(clique) ** 2
+        for other in clique:
+            adjacent[other] = (adjacent[other] | clique) - {node, other}
+    return total
+
+
+@pytest.mark.parametrize(("n", "degree"), [(40, 3), (120, 6), (120, 12)])
+def test_heaps_fill_in_no_more_than_by_fewest_neighbours(n, degree, monkeypatch):
+    """Bodies that touch those near them, at random places."""
+    places = np.random.default_rng(n + degree).uniform(size=(n, 3))
+    distances = np.linalg.norm(places[:, None] - places, axis=2)
+    near = np.argsort(distances, axis=1)[:, 1 : degree + 1].tolist()
+    edges = sorted({(min(i, j), max(i, j)) for i, others in enumerate(near) for j in others})
+    found = products(n, edges, constrained_order(n, [], [], [], edges))
+    monkeypatch.setattr(elimination, "FEW", n**2)  # no other order is tried
+    fewest = products(n, edges, constrained_order(n, [], [], [], edges))
+    assert found < fewest if degree == 12 else found <= fewest
 
 
 def test_another_order_loses_rank():

@@ -59,8 +59,8 @@ ORDER = list(LAYERS)
 # Within two of the folders, the modules and folders that lie in them, from below to above.
 ROOMS = {
     "robosim.compiled": (
-        "arrays", "kinds", "records", "model", "order", "elimination", "state", "memory", "links",
-        "loads", "minimal", "workspace", "building",
+        "arrays", "kinds", "records", "model", "order", "fronts", "elimination", "state", "memory",
+        "links", "loads", "minimal", "workspace", "building",
     ),
     "robosim.kernels": (
         "compiler", "status", "equations", "narrow_phase", "contact", "solve", "step", "recursive",

@@ -10,7 +10,7 @@ from robosim.compiled.building.bearings import compile_bearings
 from robosim.compiled.building.bodies import body_records, drag_records
 from robosim.compiled.building.charts import place_charts
 from robosim.compiled.building.contacts import contact_records, place_companions
-from robosim.compiled.building.graph import compile_graph
+from robosim.compiled.building.graph import Parts, compile_graph
 from robosim.compiled.building.joints import coupling_records, joint_records
 from robosim.compiled.building.loops import compile_loops
 from robosim.compiled.building.pairs import compile_pairs
@@ -41,14 +41,13 @@ def compile_model(
     n_slots = place_companions(contacts, collision.pairs)
     driven = coordinates["driven"] >= 0
     elements = element_records(mechanism)
-    graph = compile_graph(len(mechanism.bodies), joints, spans, couplings, driven, elements)
+    parts = Parts(joints, spans, couplings, elements, collision.pairs)
+    graph = compile_graph(len(mechanism.bodies), parts, contacts, driven)
     bodies = body_records(mechanism, contacts)
     angles = 2 * np.pi * np.arange(n_facets) / n_facets
     facets = np.column_stack((np.cos(angles), np.sin(angles)))
-    for array in (bodies, joints, coordinates, pieces, paths, spans, couplings, contacts, *graph):
+    for array in (bodies, coordinates, pieces, paths, contacts, *parts):
         array.setflags(write=False)
-    for extra in (collision.pairs, elements):
-        extra.setflags(write=False)
     loops = compile_loops(mechanism, joints, couplings, velocity_limits, articulated)
     return Model(
         bodies,
@@ -93,21 +92,18 @@ def connect_pairs(model: Model, near: NDArray[np.bool_]) -> Model:
     model : Model
     near : (np,) for each pair of shapes; those with the world need no blocks
     """
-    joints, spans, couplings = model.joints.copy(), model.spans.copy(), model.couplings.copy()
-    pairs = model.collision.pairs.copy()
+    parts = Parts(
+        model.joints, model.spans, model.couplings, model.elements, model.collision.pairs
+    ).copied()
     driven = model.coordinates["driven"] >= 0
-    elements = model.elements.copy()
-    graph = compile_graph(
-        len(model.bodies), joints, spans, couplings, driven, elements, pairs, near
-    )
-    for array in (joints, spans, couplings, pairs, *graph):
+    graph = compile_graph(len(model.bodies), parts, model.contacts, driven, near)
+    for array in parts:
         array.setflags(write=False)
-    elements.setflags(write=False)
     return model._replace(
-        joints=joints,
-        spans=spans,
-        couplings=couplings,
-        collision=model.collision._replace(pairs=pairs),
+        joints=parts.joints,
+        spans=parts.spans,
+        couplings=parts.couplings,
+        collision=model.collision._replace(pairs=parts.pairs),
         graph=graph,
-        elements=elements,
+        elements=parts.elements,
     )

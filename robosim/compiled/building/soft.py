@@ -19,6 +19,8 @@ def element_records(mechanism: Mechanism) -> NDArray[np.void]:
         bodies = np.array([nb if name is None else index[name] for name in mesh.bodies])
         records = np.zeros(len(nodes), dtype=ELEMENT)
         records["body"], records["p"] = bodies[nodes], np.asarray(mesh.positions)[nodes]
+        moving = records["body"] < nb
+        records["arms"] = np.any((records["p"] != 0.0) & moving[..., None], axis=(1, 2))
         records["g"], records["volume"] = mesh.shapes
         records["mu"], records["lam"], records["alpha"] = mesh.moduli
         records["ease"] = mesh.density / np.sum(records["g"] ** 2, axis=(1, 2))

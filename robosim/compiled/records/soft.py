@@ -8,6 +8,7 @@ ELEMENT = np.dtype(
     [
         ("body", "i8", (4,)),  # of each node; nb for the world
         ("block", "i8", (4, 4)),  # of a pair of their bodies, -1 with the world
+        ("arms", "i8"),  # 1 if a node is not at the centre of mass of its body
         ("p", "f8", (4, 3)),  # nodes in body axes from the centre of mass
         ("g", "f8", (4, 3)),  # gradients of the shape functions at rest [1/m]
         ("volume", "f8"),  # at rest

@@ -286,15 +286,6 @@ def fill(value, out):
 
 
 @kernel
-def clear_blocks(blocks):
-    """All 6x6 blocks = 0."""
-    for n in range(blocks.shape[0]):
-        for i in range(6):
-            for j in range(6):
-                blocks[n].F[i, j] = 0.0
-
-
-@kernel
 def clear_rows(rows):
     """All rows of 6 = 0."""
     for n in range(rows.shape[0]):

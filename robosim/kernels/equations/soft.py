@@ -98,8 +98,13 @@ def add_element_blocks(elements, own, nb, blocks):
         for a in range(4):
             for b in range(4):
                 if element.body[a] < nb and element.body[b] < nb:
-                    block = blocks[element.block[a, b]].F
-                    add_node_block(w.K[3 * a :, 3 * b :], w.r1[a], w.r2[b], block)
+                    block, K = blocks[element.block[a, b]].F, w.K[3 * a :, 3 * b :]
+                    if element.arms != 0:
+                        add_node_block(K, w.r1[a], w.r2[b], block)
+                        continue
+                    for i in range(3):
+                        for k in range(3):
+                            block[i, k] += K[i, k]
 
 
 @kernel
@@ -114,7 +119,7 @@ def stiffen(element, w):
     shift = max(0.0, -least - 0.5 * element.ease / square)
     scale, bent = w.half * w.half * element.volume, 2.0 * element.mu * w.once * w.once
     for a in range(4):
-        for b in range(4):
+        for b in range(a, 4):
             inner = 0.0
             for j in range(3):
                 inner += element.g[a, j] * element.g[b, j]
@@ -133,6 +138,9 @@ def stiffen(element, w):
             w.K[3 * a + 1, 3 * b] -= turn * w.z[2]
             w.K[3 * a + 2, 3 * b + 1] -= turn * w.z[0]
             w.K[3 * a, 3 * b + 2] -= turn * w.z[1]
+            for i in range(3):
+                for k in range(3):
+                    w.K[3 * b + k, 3 * a + i] = w.K[3 * a + i, 3 * b + k]
 
 
 @kernel

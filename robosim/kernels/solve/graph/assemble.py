@@ -2,7 +2,7 @@
 
 from robosim.compiled.memory import FACTORED
 from robosim.kernels.compiler.jit import kernel
-from robosim.kernels.equations.algebra import clear_blocks, fill, similarity
+from robosim.kernels.equations.algebra import fill, similarity
 from robosim.kernels.equations.constraints import rows_ahead
 from robosim.kernels.equations.tendon import is_tendon, place_tendon_blocks, span_rate
 
@@ -111,17 +111,19 @@ def close_blocks(model, system, work):
 
 
 @kernel
-def place_masses(bodies, blocks):
+def place_masses(model, blocks):
     """Masses of the bodies for their translations, and nothing else in the blocks."""
-    clear_blocks(blocks)
-    for i in range(bodies.shape[0]):
+    for n in range(model.graph.rows.shape[0]):
+        for i in range(model.graph.rows[n]):
+            fill(0.0, blocks[n].F[i])
+    for i in range(model.bodies.shape[0]):
         for k in range(3):
-            blocks[i].F[k, k] = bodies[i].mass
+            blocks[i].F[k, k] = model.bodies[i].mass
 
 
 @kernel
 def place_inertias(model, system, work):
     """Masses and inertias of the bodies at the second knot, and nothing else in the blocks."""
-    place_masses(model.bodies, system.blocks)
+    place_masses(model, system.blocks)
     for i in range(model.bodies.shape[0]):
         similarity(work.pose2[i].R, model.bodies[i].inertia, system.blocks[i].F[3:, 3:])

@@ -166,7 +166,7 @@ def finish_poses(model, system, work, dt):
 @kernel
 def open_blocks(model, system, work):
     """Blocks of the bodies at the unknowns, before contacts, and no others."""
-    place_masses(model.bodies, system.blocks)
+    place_masses(model, system.blocks)
     for i in range(model.bodies.shape[0]):
         turned, block = work.bodies[i].P, system.blocks[i].F
         angular_momentum_tangent(system.inertias[i].J, turned, block[3:, 3:])
