@@ -7,8 +7,6 @@ at the last step keeps its slot, and with it the impulse that the solver starts 
 from math import inf
 
 from robosim.compiled.kinds import (
-    CYLINDER,
-    FIXED,
     HALF_SPACE,
     PLANE,
     RIM,
@@ -16,15 +14,16 @@ from robosim.compiled.kinds import (
     ROLLS,
     ROUND,
     SLIP,
-    STANDS_IN,
 )
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.contact.kinematics import depth_left, place_contact
 from robosim.kernels.contact.reach import hulls_apart
+from robosim.kernels.contact.rims import is_rim
 from robosim.kernels.equations.algebra import assign, dot, rotate_back
 from robosim.kernels.narrow_phase.find import find_features
 
 THIS_STEP = 2**62  # id of a feature that no feature of the next step takes over
+TURNS_OVER = 0.866  # cosine of the angle by which the lowest point of a rim may go round
 OVERLAP = 5e-9  # of the smaller shape, that an interval may end beyond a feature without notice
 
 
@@ -175,7 +174,7 @@ def find_entered(model, system, work, p, moved, may_divide, dt):
             contact = work.slots[slot]
             describe(model, pair, features[n], contact, slot)
             contact.apart = 1 if apart else 0
-            if turns_over(contact, system.pose1, work.pose2, t):
+            if contact.kind == RIM and turns_over(contact, system.pose1, work.pose2, t):
                 pin_rim(contact, work.pose2, t)
             before = place_contact(contact, system.pose1, t)
             if apart and before < -2.0 * moved - allowed:
@@ -188,7 +187,7 @@ def find_entered(model, system, work, p, moved, may_divide, dt):
                 # One that is there already, but elsewhere, as on a rim: for this step only.
                 ids[slot] = features[n].id
                 if holds(ids, pair, ids[slot], slot):
-                    stand_in(contact, ids, slot)
+                    ids[slot] = THIS_STEP
                 found += 1
                 slot = free_slot(ids, pair, slot)
     return found
@@ -204,7 +203,7 @@ def has_turned_rim(model, system, work, p):
     pair = model.collision.pairs[p]
     for slot in range(pair.slot_begin, pair.slot_end):
         contact, c = work.slots[slot], work.contacts[slot]
-        if work.ids[slot] >= 0 and work.entered[slot] != 0 and contact.kind == RIM:
+        if work.ids[slot] >= 0 and work.entered[slot] != 0 and is_rim(contact):
             pushes = c.gamma > contact.mass * c.s
             if pushes and turns_over(contact, system.pose1, work.pose2, work.scratch[0]):
                 return True
@@ -213,13 +212,11 @@ def has_turned_rim(model, system, work, p):
 
 @kernel
 def turns_over(contact, before, after, t):
-    """Whether the lowest point of a rim goes round by more than 60 degrees over the interval."""
-    if contact.kind != RIM:
-        return False
+    """Whether the lowest point of a rim goes round by more than 30 degrees over the interval."""
     place_contact(contact, before, t)
     assign(t.arm, t.R_J[0])
     place_contact(contact, after, t)
-    return dot(t.R_J[0], t.arm) < 0.5 * contact.radius * contact.radius
+    return dot(t.R_J[0], t.arm) < TURNS_OVER * contact.radius * contact.radius
 
 
 @kernel
@@ -244,14 +241,6 @@ def overlaps(features, count, allowed):
         if features[n].gap < -allowed:
             return True
     return False
-
-
-@kernel
-def stand_in(contact, ids, slot):
-    """Let a contact stand in, for this step only, for one that is elsewhere by now."""
-    ids[slot] = THIS_STEP
-    if contact.rolls != FIXED:
-        contact.rolls = STANDS_IN
 
 
 @kernel
@@ -308,10 +297,7 @@ def describe(model, pair, feature, contact, slot):
         assign(feature.a0, contact.o)
         assign(feature.a1, contact.o_end)
     contact.kind = feature.kind
-    contact.rolls = FIXED
-    for shape in (pair.shape_a, pair.shape_b):
-        if model.collision.shapes[shape].kind <= CYLINDER:
-            contact.rolls = ROLLS
+    contact.rolls = ROLLS
     contact.radius, contact.radius_o = 0.0, 0.0
     if feature.kind == PLANE or feature.kind == RIM:
         contact.radius = feature.radius

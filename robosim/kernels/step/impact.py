@@ -28,11 +28,15 @@ from robosim.kernels.contact.hits import is_closed, may_be_hit, takes_part
 from robosim.kernels.contact.kinematics import on_joint, place_contact, start_contact
 from robosim.kernels.contact.limits import coordinate_gap, start_stop
 from robosim.kernels.equations.algebra import assign, clear_rows, dot, fill, rotate_back
+from robosim.kernels.equations.body import end_pose, turn_from_rate
 from robosim.kernels.equations.coordinates import read_joints
 from robosim.kernels.step.knot import forget, start_knot
 from robosim.kernels.step.start import start_interval
 from robosim.kernels.step.velocities import project_free
 
+SAMPLES = 8  # places on the way of an interval at which gaps are measured
+HALVINGS = 20  # of what is between two of them, to when they meet
+INSTANT = 1e-3  # part of an interval over which speeds are measured
 SHORT = 0.98  # part of the way to a contact that the first part of a divided interval takes
 NEAR = 0.1  # part of a step: what is reached within it is hit together
 ROUNDS = 10  # for each contact
@@ -46,20 +50,26 @@ def strikes(model, state, memory, work, options, dt):
 
     Leaves in scratch.ahead when the first one is, a little before, after the first knot [s].
     """
-    restitution = model.restitution
+    restitution, first, struck = model.restitution, dt, 0
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
-        contact, c = work.slots[k], work.contacts[k]
-        if not takes_part(contact, restitution[k]) or not somewhere(restitution[k] > 0.0):
+        contact = work.slots[k]
+        if not takes_part(contact, restitution[k]):
             continue
-        speed, _ = approach(model, contact, state, memory.system.contacts[k], options)
-        speed = pick(is_closed(contact, c), speed, 0.0)
         # What was closed before is not hit, but pressed on.
-        speed = pick(state.closed[k] != 0.0, 0.0, speed)
-        if somewhere(speed > options.restitution_threshold):
-            work.scratch[0].ahead = time_to_impact(model, state, memory, work, options, dt)
-            return 1
-    return 0
+        closes = pick(is_closed(contact, work.contacts[k]), restitution[k], 0.0)
+        closes = pick(state.closed[k] != 0.0, 0.0, closes)
+        if not somewhere(closes > 0.0):
+            continue
+        if contact.rolls != 0:
+            time, speed = meet(model, contact, state, memory.system, work, options, dt)
+        else:
+            w = memory.system.contacts[k]
+            time, speed = meet_straight(model, contact, state, memory.system, w, work, options)
+        if pick(closes > 0.0, speed, 0.0) > options.restitution_threshold:
+            first, struck = min(first, time), 1
+    work.scratch[0].ahead = SHORT * first
+    return struck
 
 
 @kernel
@@ -80,6 +90,59 @@ def approach(model, contact, state, w, options):
         speed -= dot(w.L_o[2, :3], v[:3]) + dot(w.L_o[2, 3:], v[3:])
     # `v_mid` is from the middle of the interval before.
     return speed + 0.5 * state.last_dt[0] * growth, growth
+
+
+@kernel
+def meet_straight(model, contact, state, system, w, work, options):
+    """(when a point or limit touches [s], how fast it closes at the first knot [m/s]).
+
+    As of a gap that closes along a line, or falls.
+    """
+    speed, growth = approach(model, contact, state, w, options)
+    gap = gap_of(model, contact, state, system, work)
+    # The smaller root of gap = speed t + growth t^2 / 2.
+    root = sqrt(max(speed * speed + 2.0 * growth * gap, 0.0))
+    return 2.0 * gap / max(speed + root, 1e-300), speed
+
+
+@kernel
+def meet(model, contact, state, system, work, options, dt):
+    """(when two bodies touch, a little before [s], how fast [m/s]), if nothing pushes them.
+
+    Gaps close along curves where bodies turn, and the faster, the later: the lowest point of a disc
+    that comes down nearly flat changes sides. So they are measured on the way.
+    """
+    begin, end = 0.0, dt
+    for n in range(SAMPLES):
+        end = dt * (n + 1) / SAMPLES
+        if gap_after(model, contact, state, system, work, options, end) < 0.0:
+            break
+        begin = end
+    if begin < end:
+        for _ in range(HALVINGS):
+            middle = 0.5 * (begin + end)
+            if gap_after(model, contact, state, system, work, options, middle) < 0.0:
+                end = middle
+            else:
+                begin = middle
+    gap = gap_after(model, contact, state, system, work, options, begin)
+    after = gap_after(model, contact, state, system, work, options, begin + INSTANT * dt)
+    return begin, (gap - after) / (INSTANT * dt)
+
+
+@kernel
+def gap_after(model, contact, state, system, work, options, time):
+    """The gap of a contact some time after the first knot, if nothing pushes its bodies [m]."""
+    for b in (contact.body, contact.other):
+        if b < model.bodies.shape[0]:
+            body, motion, t = model.bodies[b], state.bodies[b].v_mid, work.scratch[0]
+            # `v_mid` is from the middle of the interval before.
+            falls = 0.5 * (state.last_dt[0] + time) * body.gravitational_mass / body.mass
+            for i in range(3):
+                t.w[i] = motion[i] + falls * options.gravity[i]
+            turn_from_rate(motion[3:], time, t.r)
+            end_pose(system.pose1[b], t.w, t.r, time, work.pose2[b])
+    return place_contact(contact, work.pose2, work.scratch[0])
 
 
 @kernel
@@ -107,31 +170,12 @@ def gap_of(model, contact, state, system, work):
     return max(gap, 0.0)
 
 
-@kernel
-def time_to_impact(model, state, memory, work, options, dt):
-    """When the first contact with restitution is hit, a little before, after the first knot [s]."""
-    restitution, first, system = model.restitution, dt, memory.system
-    for n in range(1, work.active[0] + 1):
-        k = work.active[n]
-        contact, w = work.slots[k], system.contacts[k]
-        if not takes_part(contact, restitution[k]) or restitution[k] == 0.0:
-            continue
-        if not is_closed(contact, work.contacts[k]):
-            continue
-        if state.closed[k] != 0.0:
-            continue
-        speed, growth = approach(model, contact, state, w, options)
-        if speed > options.restitution_threshold:
-            gap = gap_of(model, contact, state, system, work)
-            # The smaller root of gap = speed t + growth t^2 / 2.
-            root = sqrt(max(speed * speed + 2.0 * growth * gap, 0.0))
-            first = min(first, 2.0 * gap / (speed + root))
-    return SHORT * first
-
-
 @feature(BOUNCE)
 def bounce(scheme, model, state, memory, loads, work, options):
-    """Impacts at the knot where the state is; 1 if there are any, else 0."""
+    """Impacts at the knot where the state is; 1 if there are any, there or ahead, else 0.
+
+    As a disc changes sides, what it is to be hit with is another point, which is higher.
+    """
     system, count, met = memory.system, work.active[0], 0
     fill(0, system.valid)
     start_interval(scheme, model, state, system, loads, work, options, 0.0, 0.0)
@@ -159,7 +203,20 @@ def bounce(scheme, model, state, memory, loads, work, options):
     if met != 0:
         restart(model, state, memory, work)
     fill(0, system.valid)
-    return met
+    return 1 if met != 0 or is_ahead(model, state, system, work) else 0
+
+
+@kernel
+def is_ahead(model, state, system, work):
+    """Whether something that bounces may be hit later on."""
+    for n in range(1, work.active[0] + 1):
+        k = work.active[n]
+        contact = work.slots[k]
+        if contact.rolls == 0 or not somewhere(model.restitution[k] > 0.0):
+            continue
+        if somewhere(gap_of(model, contact, state, system, work) > 0.0):
+            return True
+    return False
 
 
 @kernel

@@ -6,12 +6,12 @@ RATTLE), in which contacts answer as they did in the interval. A rate that would
 bound is held there.
 """
 
-from robosim.compiled.kinds import DRY, PLANE, RATE, STANDS_IN
+from robosim.compiled.kinds import DRY, RATE
 from robosim.compiled.memory import FACTORED
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import everywhere, over_limbs, pick, somewhere
 from robosim.kernels.contact.active_set import enter, use_coordinates
-from robosim.kernels.contact.answers import add_transposed
+from robosim.kernels.contact.answers import add_product, add_transposed
 from robosim.kernels.contact.directions import note_friction
 from robosim.kernels.contact.kinematics import is_plane, on_joint, start_contact
 from robosim.kernels.contact.law import contact_stiffness
@@ -37,8 +37,10 @@ from robosim.kernels.solve.newton import condense_contact
 from robosim.kernels.status import CONVERGED, SINGULAR
 
 STRAY = 3.0  # how much farther than the momenta friction may take the velocities at a knot
-CLOSED = 1e-6  # rate of a gap up to which it has stayed as it was [m/s]; landings are far above
-LANDING = 0.05  # rate of a gap from which on what comes down has energy to speak of [m/s]
+STAYS = 1e-6  # rate of a gap up to which it has stayed as it was [m/s]
+LANDING = 0.01  # rate of a gap from which on what comes down has energy to speak of [m/s]
+PULL = 1e-6  # change of velocity by which nothing is pulled [m/s]
+RELEASES = 4  # how often that which is pulled is let go
 MOVES = 1e300  # in place of any other rate
 OPEN = -1e300  # in place of that of a landing
 BEYOND = 1e-9  # part of its bound by which a rate at a knot may be beyond it
@@ -57,10 +59,10 @@ def find_velocities(scheme, model, system, loads, work, options, dt):
     limited = begin_projection(model, system, work, dt)
     # Not as constants, for each of which all of it would be compiled.
     drag = work.active[0] > 0
-    status = project(scheme, model, system, loads, work, dt, drag)
+    status = project_pushes(scheme, model, system, loads, work, dt, drag)
     if drag and (status != CONVERGED or strays(model, work, dt)):
         drag = False
-        status = project(scheme, model, system, loads, work, dt, drag)
+        status = project_pushes(scheme, model, system, loads, work, dt, drag)
         system.valid[FACTORED] = 0
     if status != CONVERGED:
         return status
@@ -102,21 +104,16 @@ def begin_projection(model, system, work, dt):
         if contact.directed != 0:
             t, c = work.scratch[0], work.contacts[k]
             note_friction(work.slots, system.contacts, c, k, model.facets, t)
-        if is_companion(contact):
-            w.rate = system.contacts[contact.leader].rate
-        elif not on_joint(contact):
+        if not (is_companion(contact) or on_joint(contact)):
             if travels(contact, model.bodies.shape[0]):
                 note_slip(contact, w)
             w.rate = MOVES
             if contact.rolls != 0:
                 # What lands has lost a part of its speed at the first knot, and will lose the rest
-                # at this one: until then nothing touches.
+                # at this one: until then nothing touches. What overlaps comes out.
                 rate = (w.gap - w.gap1) / abs(dt)
-                # Points that stand for a rim are held as that is, which may be there as well.
-                point = contact.kind == PLANE and contact.radius == 0.0
-                slow = 0.0 if point or contact.rolls == STANDS_IN else MOVES
-                w.rate = pick(rate < -LANDING, OPEN, pick(rate > CLOSED, MOVES, slow))
-                w.rate = pick(abs(rate) <= CLOSED, 0.0, w.rate)
+                comes_out = (1.0 - contact.apart) * rate
+                w.rate = pick(rate < -LANDING, OPEN, pick(rate > STAYS, comes_out, 0.0))
     for k in range(model.n_ground, model.contacts.shape[0]):
         if work.slots[k].kind == RATE:
             system.contacts[k].stop = 0.0
@@ -224,6 +221,38 @@ def carry_momenta(scheme, model, system, loads, work, options, dt):
 
 
 @kernel
+def project_pushes(scheme, model, system, loads, work, dt, drag):
+    """`project`, in which shapes do not pull each other; returns a status."""
+    status = project(scheme, model, system, loads, work, dt, drag)
+    for _ in range(RELEASES):
+        if status != CONVERGED or not release(model, system, work):
+            break
+        status = project(scheme, model, system, loads, work, dt, drag)
+        system.valid[FACTORED] = 0
+    return status
+
+
+@kernel
+def release(model, system, work):
+    """Let go of what would be pulled at the second knot; whether there is such."""
+    more, nb, t = False, model.bodies.shape[0], work.scratch[0]
+    for n in range(1, work.active[0] + 1):
+        k = work.active[n]
+        contact, w = work.slots[k], system.contacts[k]
+        if contact.rolls == 0 or on_joint(contact) or is_companion(contact):
+            continue
+        fill(0.0, t.w)
+        if contact.body < nb:
+            add_product(w.L, work.twists[contact.body].w, t.w)
+        if contact.other < nb:
+            add_product(w.L_o, work.twists[contact.other].w, t.w)
+        pulled = w.A[2, 2] * (t.w[2] - w.rate) < -PULL * contact.mass
+        if somewhere(pulled):
+            w.rate, more = pick(pulled, OPEN, w.rate), True
+    return more
+
+
+@kernel
 def project(scheme, model, system, loads, work, dt, drag):
     """work.twists = velocities at the second knot, second order; returns a status.
 
@@ -312,6 +341,8 @@ def hold_contacts(scheme, model, system, work, dt, drag):
         contact_stiffness(contact, work.contacts[k], model.facets, w)
         if not drag:
             w.A[0, 2], w.A[1, 2] = 0.0, 0.0
+        if is_companion(contact):
+            w.rate = system.contacts[contact.leader].rate
         if contact.rolls != 0 or is_companion(contact):
             share = pick(w.rate == OPEN, 0.0, 1.0)
             for i in range(3):
@@ -361,11 +392,12 @@ def hold_contact(scheme, model, contact, w, system, work, dt):
 
 @kernel
 def travels(contact, nb):
-    """Whether the point of contact travels over a surface that moves.
+    """Whether the point of contact travels over a body, or over a surface that moves.
 
     Its slip at a knot is another one than the interval's velocities would have there.
     """
-    moves = contact.drifts != 0 or (contact.other < nb and is_plane(contact))
+    moves = contact.drifts != 0 or contact.rolls != 0
+    moves = moves or (contact.other < nb and is_plane(contact))
     return moves and not is_companion(contact)
 
 
