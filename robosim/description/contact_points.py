@@ -1,6 +1,7 @@
 """Contact points of collision geometry.
 
-A sphere is a point with a radius, a box its corners, and a capsule the centres of its two ends. A
+A sphere is a point with a radius, a box its corners, and a capsule the centres of its two ends. An
+ellipsoid is its centre with its semi-axes. A
 cylinder is its two rims, on which it rolls, and points of these, on which it lies. The meshes of a
 link are vertices of their convex hull. Against flat ground these have the same contacts as the
 shapes, except for gaps between points of a flat rim. A simplified hull loses volume; this loss is
@@ -267,6 +268,10 @@ class _Shape:
             case "capsule":
                 local[:, 2] = np.maximum(z - size[1] / 2, 0.0)
                 return np.asarray(size[0] - np.linalg.norm(local, axis=1))
+            case "ellipsoid":
+                # No deeper than this: a lower bound is enough to tell what is inside.
+                share = 1 - np.linalg.norm(local / np.array(size), axis=1)
+                return np.asarray(share * np.where(share > 0, min(size), max(size)))
         if self._planes is None:
             return np.full(len(points), -np.inf)
         return np.asarray(-(local @ self._planes[:, :3].T + self._planes[:, 3]).max(axis=1))
@@ -284,6 +289,8 @@ def _primitive_points(geometry: Geometry) -> tuple[Array, float]:
         case "capsule":
             half = size[1] / 2
             return np.array([(0.0, 0.0, -half), (0.0, 0.0, half)]), size[0]
+        case "ellipsoid":
+            return np.zeros((1, 3)), 0.0
     angles = 2 * np.pi * np.arange(RIM_POINTS) / RIM_POINTS
     rim = size[0] * np.column_stack((np.cos(angles), np.sin(angles)))
     top = np.full((RIM_POINTS, 1), size[1] / 2)
