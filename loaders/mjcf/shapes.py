@@ -12,7 +12,6 @@ from robosim.description.body import Geometry
 from robosim.loaders.mjcf.defaults import Defaults
 from robosim.loaders.mjcf.geoms import Geom
 from robosim.loaders.mjcf.nodes import Node
-from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.mjcf.orientation import Pose
 
 Array = NDArray[np.float64]
@@ -60,7 +59,7 @@ def _clipped(rgba: Array) -> Colour:
     return r, g, b, a
 
 
-def geometry(geom: Geom, name: str, place: Pose, colour: Colour, notes: Notes) -> Geometry:
+def geometry(geom: Geom, name: str, place: Pose, colour: Colour) -> Geometry:
     """A geom that is not `WORLDLY` as geometry, at a pose in body axes from the centre of mass."""
     common: dict[str, Any] = {
         "position": place.p,

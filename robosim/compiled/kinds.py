@@ -10,9 +10,9 @@ SPHERE, CAPSULE, CYLINDER, ELLIPSOID, POLYTOPE, HALF_SPACE, HEIGHT_FIELD, MESH =
 NOTHING, FACE_1, FACE_2, CROSSING, CORNER = range(5)
 
 # Kinds of inequalities: between a point and a plane, two segments, two edges, a rim and an edge, a
-# rim and a plane; between an ellipsoid and a plane, an edge, and a rim or another ellipsoid; between
-# a coordinate and its limit, the axes of a free rotation, its angle and the largest one. Dry
-# friction of a coordinate has no gap. Features of shapes are those before the limits.
+# rim and a plane; an ellipsoid and a plane, an edge, and a rim or another ellipsoid; a coordinate
+# and its limit, the axes of a free rotation, its angle and the largest one. Dry friction of a
+# coordinate has no gap. Features of shapes are those before the limits.
 PLANE, ROUND, EDGE, RIM_EDGE, RIM, OVAL, OVAL_EDGE, OVAL_PAIR, LIMIT, CONE, TURN, DRY = range(12)
 
 # Whether what touches travels over the body, as the lowest point of a rim does, or stands in for

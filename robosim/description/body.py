@@ -146,7 +146,7 @@ def moments_of(inertia: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class ContactPoint(Frozen):
-    """A point of a body, with a radius, that cannot pass through the ground; or a rim, or an ellipsoid.
+    """A point of a body, with a radius, a rim or an ellipsoid, that cannot pass the ground.
 
     Attributes
     ----------

@@ -60,7 +60,8 @@ class TwoBodies:
         if kind == EDGE:
             contact["radius"] = 0.0
         if kind == RIM:
-            contact["semi_axes"] = 0.3 * np.linalg.svd(contact["p_end"][None])[2].T @ np.diag((0, 1, 1))
+            across = np.linalg.svd(contact["p_end"][None])[2].T
+            contact["semi_axes"] = across * (0.0, 0.3, 0.3)
         if kind >= OVAL:
             contact["semi_axes"] = rotation_matrix(random_quaternion(rng)) * (0.5, 0.2, 0.3)
         if kind == OVAL_PAIR:

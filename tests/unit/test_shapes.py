@@ -662,7 +662,8 @@ def test_flat_terrain_catches_nothing(name, gap):
         features = pair.find(WORLD, place, margin=0.02)
         assert features["gap"].min() == pytest.approx(gap, abs=1e-9)
         for feature in features:
-            np.testing.assert_allclose(measure(feature, WORLD, place, b=SHAPES[name])[1], (0, 0, 1), atol=1e-6)
+            n = measure(feature, WORLD, place, b=SHAPES[name])[1]
+            np.testing.assert_allclose(n, (0, 0, 1), atol=1e-6)
 
 
 def test_a_box_on_flat_terrain_stands_on_its_corners():

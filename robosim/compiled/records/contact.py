@@ -23,8 +23,8 @@ CONTACT = np.dtype(
         ("other", "i8"),
         # In body axes from the centres of mass; world coordinates for the world:
         ("p", "f8", (3,)),  # of the body: point, beginning of a segment, on an edge; a centre
-        # Its segment's end, direction of its edge, axis of its rim; of an ellipsoid the normal where
-        # it has been found.
+        # Its segment's end, direction of its edge, axis of its rim; the normal towards an ellipsoid
+        # where it has been found.
         ("p_end", "f8", (3,)),
         ("o", "f8", (3,)),  # of the other: point in the plane, beginning of its segment, ...
         ("o_end", "f8", (3,)),  # normal of the plane, its segment's end, direction of its edge

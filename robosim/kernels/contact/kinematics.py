@@ -10,13 +10,13 @@ and with impulses f in that frame the wrenches at the first knot are ``L^T f`` o
 of the material points that touch, rolling included. R and R_o are the derivatives of u by the
 motions of the two bodies.
 
-What is round rolls: a ball of some radius about its centre, a rim, which is a circle of the body,
-about its own. The arm from that middle of rolling to the contact follows the normal, not the body.
-Where it changes, as that of a rim that leans over, it counts with its mean of both knots. So does
-the point of a moving plane that is touched: it travels over the other body, and the displacements
-of the points that are touched at either knot count half. All this is of second order. Where edges
-cross, where a rim touches an edge or a side, and where a contact travels along the axis of a
-capsule, it is that of the first knot.
+What is round rolls: a ball of some radius, an ellipsoid, or a rim, which is a circle of the body,
+about its centre. The arm from that middle of rolling to the contact follows the normal, not the
+body. Where it changes, as that of a rim that leans over, it counts with its mean of both knots. So
+does the arm of what an ellipsoid touches. The point of a moving plane that is touched travels over
+that, and the displacements of the points that are touched at either knot count half. All this is of
+second order. Where edges cross, where a rim touches an edge or a side, and where two capsules touch
+elsewhere along their axes, the contact is that of the first knot.
 
 A surface may move by itself, as a belt does: see `surfaces`. Where friction depends on the
 direction, both tangents are scaled: see `directions`.
@@ -58,7 +58,7 @@ def on_joint(contact):
 
 @kernel
 def has_arm(contact):
-    """Whether the body touches with a point of a rim or of an ellipsoid, about the centre of that."""
+    """Whether the body touches with a point of a rim or an ellipsoid, which has a centre."""
     return contact.kind >= RIM_EDGE
 
 
@@ -66,8 +66,8 @@ def has_arm(contact):
 def place_contact(contact, poses, t):
     """Signed gap, and in t: w = normal, y and z = arms of body and other to the point of contact.
 
-    The arms end in the rounding's axis where there is one. Of a rim and of an ellipsoid, t.arm leads
-    there from its centre.
+    The arms end in the rounding's axis where there is one. Of rims and ellipsoids, t.arm leads
+    there from their centre.
     """
     a, b = poses[contact.other], poses[contact.body]
     rotate(b.R, contact.p, t.y)

@@ -8,7 +8,7 @@ which slip follows, have the normal turn along.
 
 from math import sqrt
 
-from robosim.compiled.kinds import OVAL, OVAL_PAIR
+from robosim.compiled.kinds import OVAL
 from robosim.kernels.compiler.jit import aside, kernel
 from robosim.kernels.equations.algebra import cross, dot, perpendiculars, rotate, rotate_back
 from robosim.kernels.narrow_phase.ovals import across_axes, oval_arm, part_most
@@ -43,7 +43,15 @@ def place_oval_pair(contact, a, b, t):
 
     All is done in axes of the body.
     """
-    offset, d, n, m, g, start, B_o = t.S_a[0], t.S_a[1], t.S_a[2], t.S_a[3], t.S_a[4], t.S_a[5], t.R_J
+    offset, d, n, m, g, start, B_o = (
+        t.S_a[0],
+        t.S_a[1],
+        t.S_a[2],
+        t.S_a[3],
+        t.S_a[4],
+        t.S_a[5],
+        t.R_J,
+    )
     rotate(a.R, contact.o, t.z)
     for i in range(3):
         t.arm[i] = b.x[i] + t.y[i] - a.x[i] - t.z[i]
@@ -89,9 +97,9 @@ def bend(pose, B, n, v, out, more):
     inverse = 1.0 / max(sqrt(y0 * y0 + y1 * y1 + y2 * y2), 1e-300)
     y0, y1, y2 = y0 * inverse, y1 * inverse, y2 * inverse
     along = x0 * y0 + x1 * y1 + x2 * y2
-    x0, x1, x2 = inverse * (x0 - along * y0), inverse * (x1 - along * y1), inverse * (x2 - along * y2)
+    x0, x1, x2 = x0 - along * y0, x1 - along * y1, x2 - along * y2
     for i in range(3):
-        more[i] = B[i, 0] * x0 + B[i, 1] * x1 + B[i, 2] * x2
+        more[i] = inverse * (B[i, 0] * x0 + B[i, 1] * x1 + B[i, 2] * x2)
     rotate(pose.R, more, out)
 
 

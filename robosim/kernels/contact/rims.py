@@ -1,4 +1,4 @@
-"""Contacts of rims, circles of a body, beside edges; where they touch planes they are in `ovals`."""
+"""Contacts of rims, which are circles of a body, and edges. On planes they are in `ovals`."""
 
 from math import sqrt
 

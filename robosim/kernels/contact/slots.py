@@ -380,12 +380,12 @@ def put_axes(shape, out):
 
 @kernel
 def put_disc(axis, radius, out):
-    """out (3, 3): two semi-axes of a disc around a unit vector, as columns, and a third one of 0."""
+    """out (3, 3): the semi-axes of a disc around a unit vector, as columns; the third one is 0."""
     k = 0 if abs(axis[0]) < 0.9 else 1
     size = radius / sqrt(1.0 - axis[k] * axis[k])
     for i in range(3):
         out[i, 0], out[i, 2] = -size * axis[k] * axis[i], 0.0
     out[k, 0] += size
     for i in range(3):
-        j, l = (i + 1) % 3, (i + 2) % 3
-        out[i, 1] = axis[j] * out[l, 0] - axis[l] * out[j, 0]
+        j, m = (i + 1) % 3, (i + 2) % 3
+        out[i, 1] = axis[j] * out[m, 0] - axis[m] * out[j, 0]

@@ -57,7 +57,7 @@ def add_oval(scratch, origin, n, identifier):
 
 @kernel
 def part(scratch, owner, point, d):
-    """pair.n: from a point, an edge along d or an ellipsoid at `point` of `owner`, to the other one.
+    """pair.n: from a point, an edge along d or an oval at `point` of `owner`, to the other one.
 
     The normal that parts the two most; returns by how much. The other shape is an ellipsoid.
     """
@@ -80,7 +80,7 @@ def part_from_best(scratch, owner, point, d):
 
 @kernel
 def add_oval_at(scratch, kind, point, d, around, gap, identifier):
-    """The ellipsoid against what `part` has been told of, of pair.owner, with a radius around it."""
+    """The ellipsoid against what `part` was told of pair.owner, with a radius around that."""
     pair, owner = scratch.pair[0], scratch.pair[0].owner
     if not gap < pair.margin:
         return

@@ -6,8 +6,8 @@ The record FEATURE and its kinds are described in robosim.compiled.records.shape
 
 The shape of the higher kind comes first and gives the frame in which all is done (place.py). A
 terrain is taken triangle by triangle (terrain.py). Flat faces are for convex.py, cylinders for
-cylinder.py, ellipsoids for ellipsoid.py, and other round shapes for rounds.py. The best candidates (reduce.py) become features at the
-end.
+cylinder.py, ellipsoids for ellipsoid.py, and other round shapes for rounds.py. The best candidates
+(reduce.py) become features at the end.
 """
 
 from math import inf

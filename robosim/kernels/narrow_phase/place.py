@@ -170,7 +170,7 @@ def load_polytope(scratch, data, which, shape):
 
 @kernel
 def load_axis(scratch, which, shape):
-    """Put the axis of a cylinder or a capsule, or the middle of a sphere or an ellipsoid, in its poly."""
+    """Put the axis of a cylinder or a capsule, or the middle of another shape, in its poly."""
     poly, vertices = scratch.poly[which], scratch.vertices[which]
     poly.n_vertices, poly.n_faces, poly.n_edges = 1 if shape.half_length == 0.0 else 2, 0, 0
     poly.radius = shape.radius
