@@ -205,7 +205,7 @@ def ground_gap(contact, pose):
             return pick(size > NEARLY_FLAT, inf, height)
         return pick(size < FLAT, inf, height - reach * size)
     if contact.kind == OVAL:
-        return height - oval_reach(contact.semi_axes, R[2])
+        return height - reach - oval_reach(contact.semi_axes, R[2])
     return height - reach
 
 

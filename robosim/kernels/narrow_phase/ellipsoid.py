@@ -129,9 +129,12 @@ def add_ellipsoid(scratch, topology):
         row = topology.edges[first.edge_begin + i]
         v, w = vertices[row[0]].p, vertices[row[1]].p
         if is_near(scratch, v, w, near):
-            put_along(v, w, d)
+            length = put_along(v, w, d)
             part(scratch, 0, v, d)
-            try_from(scratch, v, pair.n, CROSSING, i, 0)
+            along = foot_along(scratch, 1, v, d)
+            # Beyond the ends of the edge a corner or a neighbour touches.
+            if along > -1e-9 * pair.scale and along < length + 1e-9 * pair.scale:
+                try_from(scratch, v, pair.n, CROSSING, i, 0)
     pair.owner = 0
     kind, best = pair.best_kind, pair.best_1
     identifier = identify(kind, best, 0)
@@ -169,10 +172,10 @@ def is_near(scratch, v, w, near):
 
 @kernel
 def put_along(v, w, d):
-    """d: the unit vector from v to w."""
+    """d: the unit vector from v to w; returns how far these are apart [m]."""
     for k in range(3):
         d[k] = w[k] - v[k]
-    normalize(d)
+    return normalize(d)
 
 
 @aside
@@ -195,7 +198,7 @@ def add_round_to_ellipsoid(scratch):
     if second.kind == CAPSULE:
         assign(second.axis, d)
         part(scratch, 1, pair.pa, d)
-        along = along_axis(scratch)
+        along = foot_along(scratch, 0, second.x, d)
         if abs(along) > second.half_length:
             identifier = 2 if along > 0.0 else 1
             assign(scratch.vertices[1, identifier - 1].p, pair.pa)
@@ -205,11 +208,11 @@ def add_round_to_ellipsoid(scratch):
 
 
 @kernel
-def along_axis(scratch):
-    """How far along the axis of the second shape the ellipsoid touches it, by pair.n [m]."""
-    pair, oval, second = scratch.pair[0], scratch.poly[0], scratch.poly[1]
+def foot_along(scratch, which, point, d):
+    """How far along d from a point the ellipsoid `which` touches an edge, by pair.n [m]."""
+    pair, oval = scratch.pair[0], scratch.poly[which]
     oval_arm(oval.semi_axes, pair.n, pair.m)
-    return offset_dot(second.axis, oval.x, second.x) - dot(second.axis, pair.m)
+    return offset_dot(d, oval.x, point) - dot(d, pair.m)
 
 
 @kernel
@@ -223,7 +226,7 @@ def add_cylinder_to_ellipsoid(scratch):
         try_axis(scratch, pair.v, FACE_2, rim_of(side), 0)
     assign(poly.axis, d)
     part(scratch, 1, poly.x, d)
-    if abs(along_axis(scratch)) <= poly.half_length:
+    if abs(foot_along(scratch, 0, poly.x, d)) <= poly.half_length:
         try_back(scratch, CROSSING, SIDE)
     fill(0.0, d)
     for i in range(3):
