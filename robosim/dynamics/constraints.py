@@ -246,9 +246,10 @@ class Constraints:
         if name in points:
             point = points[name]
             if point.axis is not None or point.semi_axes is not None:
+                kind = "a rim" if point.semi_axes is None else "an ellipsoid"
                 raise ModelError(
-                    f"is {'a rim' if point.semi_axes is None else 'an ellipsoid'}, which touches with "
-                    "no point that stays on its body; name a frame of the body",
+                    f"is {kind}, which touches with no point that stays on its body; name a frame "
+                    "of the body",
                     element=f"contact '{name}'",
                 )
             fixed = self._on.fixed(robot.body_index(point.body), point.position)
