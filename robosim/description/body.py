@@ -161,8 +161,8 @@ class ContactPoint(Frozen):
         With radius 0, the contact is a point of a rim, which touches only if the
         rim lies flat within 2 degrees.
     semi_axes : (3, 3) [m] or None
-        Semi-axes of an ellipsoid around the position, one a row, in body axes. They must be
-        perpendicular to each other. Then the radius must be 0.
+        Semi-axes of an ellipsoid around the position, one a row, in body axes, perpendicular to
+        each other. The radius of an ellipsoid must be 0.
     restitution : float, 0 to 1, Newton's coefficient
     torsional_friction, rolling_friction : float [m] or None
         Largest moments about the normal, and about the tangents, divided by the normal force.
