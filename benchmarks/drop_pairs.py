@@ -2,8 +2,8 @@
 
     python -m benchmarks.drop_pairs --seeds 6 --timestep 0.005
 
-A box, a ball, a cylinder, a capsule and the hull of random points, of random sizes, are let go one
-above the other, turned and moving at random. Told of each pair: runs that ended in a
+A box, a ball, a cylinder, a capsule, an ellipsoid and the hull of random points, of random sizes,
+are let go one above the other, turned and moving at random. Told of each pair: runs that ended in a
 `ConvergenceError`, runs that gained energy anywhere, the deepest penetration, and the Newton
 iterations of a step. Ends with exit code 1 if a run failed or gained energy.
 """
@@ -23,7 +23,7 @@ from rich.table import Table
 import robosim
 from robosim import Body, ConvergenceError, Geometry, HalfSpace, Joint, Mechanism, Simulation
 
-SHAPES = ("box", "ball", "cylinder", "capsule", "hull")
+SHAPES = ("box", "ball", "cylinder", "capsule", "ellipsoid", "hull")
 HEIGHTS = (0.35, 0.85)  # of the centres above the ground [m]
 LOOK = 0.05  # [s] from one look at the energy to the next
 GAIN = 1e-3  # part of the energy at the start that is more than the timestep's own error
@@ -50,6 +50,10 @@ def random_shape(kind: str, rng: np.random.Generator) -> tuple[Geometry, np.ndar
         radius, length = rng.uniform(0.04, 0.12), rng.uniform(0.08, 0.3)
         edges = np.array([1.7 * radius, 1.7 * radius, length])
         return Geometry(kind, (radius, length), friction=0.8), edges
+    if kind == "ellipsoid":
+        half = rng.uniform(0.04, 0.15, 3)
+        # A solid ellipsoid has the inertia of a box of these edges.
+        return Geometry(kind, tuple(half), friction=0.8), 2 * np.sqrt(0.6) * half
     points = 0.08 * rng.normal(size=(14, 3))
     points -= points.mean(axis=0)
     faces = np.zeros((0, 3), dtype=int)

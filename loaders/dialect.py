@@ -26,16 +26,16 @@ def standard_names(root: etree._Element, warnings: list[str]) -> None:
     drake_joints.standard(root, warnings)
     for geometry in root.iter("geometry"):
         for shape in geometry:
-            if tag_name(shape) == "drake:capsule":
-                shape.tag = "capsule"
+            if tag_name(shape) in ("drake:capsule", "drake:ellipsoid"):
+                shape.tag = tag_name(shape).removeprefix("drake:")
 
 
 def read(root: etree._Element) -> Any:
     """The yourdfpy robot of a tree that `schema.check` accepts.
 
     Only links, joints and materials are passed to yourdfpy. In addition, a geometry may have a
-    `capsule`, with a radius and the length of its straight part, and an origin may be rotated by
-    `quat_xyzw` (URDF 1.1).
+    `capsule`, with a radius and the length of its straight part, or an `ellipsoid`, (3,) semi-axes,
+    and an origin may be rotated by `quat_xyzw` (URDF 1.1).
 
     Raises
     ------
@@ -55,18 +55,21 @@ def read(root: etree._Element) -> Any:
     for origin in plain.iter("origin"):
         if origin.get("quat_xyzw") is not None:
             origin.set("rpy", " ".join(repr(float(angle)) for angle in _rpy(origin)))
-    capsules = [list(_capsules(link)) for link in plain.iterchildren("link")]
+    kinds = [_stand_ins(link) for link in plain.iterchildren("link")]
     try:
         # As ASCII; otherwise names with other letters would be invalid XML.
         data = io.BytesIO(etree.tostring(plain, encoding="utf-8"))
         urdf = URDF.load(data, build_scene_graph=False, load_meshes=False)
     except Exception as error:  # yourdfpy raises many kinds of exceptions
         raise LoadError(f"yourdfpy cannot read it: {error!r}") from error
-    for link, marks in zip(urdf.robot.links, capsules, strict=True):
-        for item, is_capsule in zip((*link.visuals, *link.collisions), marks, strict=True):
+    for link, tags in zip(urdf.robot.links, kinds, strict=True):
+        for item, tag in zip((*link.visuals, *link.collisions), tags, strict=True):
             shape = item.geometry
-            shape.capsule = shape.cylinder if is_capsule else None
-            shape.cylinder = None if is_capsule else shape.cylinder
+            shape.capsule = shape.ellipsoid = None
+            if tag == "capsule":
+                shape.capsule, shape.cylinder = shape.cylinder, None
+            elif tag == "ellipsoid":
+                shape.ellipsoid, shape.box = shape.box.size, None
     return urdf.robot
 
 
@@ -74,14 +77,20 @@ def _has_prefix(name: str) -> bool:
     return ":" in name and not name.startswith("{")
 
 
-def _capsules(link: etree._Element) -> list[bool]:
-    """For each visual, then each collision: whether it is a capsule, which a cylinder replaces."""
+def _stand_ins(link: etree._Element) -> list[str]:
+    """The shape of each visual, then each collision; those that are unknown are replaced.
+
+    A cylinder replaces a capsule, and a box of its semi-axes an ellipsoid.
+    """
     found = []
     for item in (*link.iterchildren("visual"), *link.iterchildren("collision")):
         shape = item.find("geometry")[0]
-        found.append(shape.tag == "capsule")
-        if found[-1]:
+        found.append(shape.tag)
+        if shape.tag == "capsule":
             shape.tag = "cylinder"
+        elif shape.tag == "ellipsoid":
+            shape.tag = "box"
+            shape.set("size", " ".join(shape.get(name) for name in "abc"))
     return found
 
 

@@ -27,7 +27,7 @@ JOINT_KINDS = {
     "cylindricalfree": "cylindrical_free_orientation",
     "planarfree": "planar_free_orientation",
 }
-SHAPES = ("box", "cylinder", "capsule", "sphere", "mesh")
+SHAPES = ("box", "cylinder", "capsule", "ellipsoid", "sphere", "mesh")
 
 # tag -> children that are read; other elements are not read.
 READ: dict[str, tuple[str, ...]] = {
@@ -58,6 +58,7 @@ NUMBERS: dict[str, dict[str, tuple[tuple[int, ...], bool]]] = {
     "sphere": {"radius": ((1,), True)},
     "cylinder": {"radius": ((1,), True), "length": ((1,), True)},
     "capsule": {"radius": ((1,), True), "length": ((1,), True)},
+    "ellipsoid": dict.fromkeys(("a", "b", "c"), ((1,), True)),
     "mesh": {"scale": ((1, 3), False)},
     "color": {"rgba": ((4,), True)},
     "axis": {"xyz": ((3,), True)},

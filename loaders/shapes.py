@@ -149,6 +149,8 @@ def _primitive(shape: Any, colour: Colour, place: dict[str, Any]) -> Geometry:
         return Geometry("box", size=tuple(shape.box.size), rgba=colour, **place)
     if shape.sphere is not None:
         return Geometry("sphere", size=(shape.sphere.radius,), rgba=colour, **place)
+    if shape.ellipsoid is not None:
+        return Geometry("ellipsoid", size=tuple(shape.ellipsoid), rgba=colour, **place)
     kind = "cylinder" if shape.capsule is None else "capsule"
     tube = shape.cylinder or shape.capsule
     return Geometry(kind, size=(tube.radius, tube.length), rgba=colour, **place)
@@ -161,7 +163,9 @@ def _flat(shape: Any, place: dict[str, Any]) -> list[Geometry] | None:
     """
     if shape.sphere is not None:
         return None
-    if shape.box is not None:
+    if shape.ellipsoid is not None:
+        edges = 2 * np.array(shape.ellipsoid, dtype=float)
+    elif shape.box is not None:
         edges = np.array(shape.box.size, dtype=float)
     else:
         tube = shape.cylinder or shape.capsule
@@ -172,6 +176,8 @@ def _flat(shape: Any, place: dict[str, Any]) -> list[Geometry] | None:
         return None
     if np.count_nonzero(edges) == 2:
         size = np.maximum(edges, THICKNESS)
+        if shape.ellipsoid is not None:
+            return [Geometry("ellipsoid", tuple((size / 2).tolist()), **place)]
         if shape.box is None:
             return [Geometry("cylinder", (size[0] / 2, size[2]), **place)]
         return [Geometry("box", tuple(size.tolist()), **place)]

@@ -43,7 +43,16 @@ def triangles(geometry: Geometry) -> Triangles:
         lower = _arc(radius, -length / 2, -90.0, 0.0, SEGMENTS // 4)
         upper = _arc(radius, length / 2, 0.0, 90.0, SEGMENTS // 4)
         return _turned([np.vstack((lower, upper))])
+    if geometry.kind == "ellipsoid":
+        return _ellipsoid(np.array(geometry.size))
     return _mesh(geometry)
+
+
+def _ellipsoid(half: Array) -> Triangles:
+    ball = _turned([_arc(1.0, 0.0, -90.0, 90.0, SEGMENTS // 2)])
+    normals = ball.normals / half
+    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+    return _pack(ball.positions * half, normals, ball.faces)
 
 
 def _box(size: Array) -> Triangles:

@@ -182,7 +182,7 @@ class Scene:
     ) -> Geometry:
         place = Pose(p.place.R, p.place.p - self._around.centers[p.link])
         colour = self._materials.colour(p.geom.node)
-        shape = geometry(p.geom, p.name, place, colour, self._notes)
+        shape = geometry(p.geom, p.name, place, colour)
         return replace(shape, **self._of_surface(p, friction, directed))
 
     def _anisotropy(self, p: PlacedGeom, others: Iterable[PlacedGeom]) -> Anisotropy | None:

@@ -12,7 +12,6 @@ from robosim.description.body import Geometry
 from robosim.loaders.mjcf.defaults import Defaults
 from robosim.loaders.mjcf.geoms import Geom
 from robosim.loaders.mjcf.nodes import Node
-from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.mjcf.orientation import Pose
 
 Array = NDArray[np.float64]
@@ -23,7 +22,6 @@ GREY: Colour = (0.5, 0.5, 0.5, 1.0)
 DRAWN_GROUPS = 3
 # Shapes of the world only, which are obstacles of their own kinds.
 WORLDLY = ("plane", "hfield")
-_ROUND = 24  # points around an ellipsoid
 
 
 class Materials:
@@ -61,7 +59,7 @@ def _clipped(rgba: Array) -> Colour:
     return r, g, b, a
 
 
-def geometry(geom: Geom, name: str, place: Pose, colour: Colour, notes: Notes) -> Geometry:
+def geometry(geom: Geom, name: str, place: Pose, colour: Colour) -> Geometry:
     """A geom that is not `WORLDLY` as geometry, at a pose in body axes from the centre of mass."""
     common: dict[str, Any] = {
         "position": place.p,
@@ -78,32 +76,7 @@ def geometry(geom: Geom, name: str, place: Pose, colour: Colour, notes: Notes) -
         case "capsule" | "cylinder":
             return Geometry(geom.kind, size=(size[0], 2 * size[1]), **common)
         case "ellipsoid":
-            if geom.collides:
-                notes.add(
-                    f"ellipsoids touch as polyhedra with corners in {_ROUND} directions", name
-                )
-            vertices, faces = _ellipsoid(size)
-            return Geometry("mesh", vertices=vertices, faces=faces, **common)
+            return Geometry("ellipsoid", size=tuple(size), **common)
     if geom.mesh is None:
         raise geom.node.error(f"a {geom.kind} is part of the world")
     return Geometry("mesh", vertices=geom.mesh.vertices, faces=geom.mesh.faces, **common)
-
-
-def _ellipsoid(size: Array) -> tuple[Array, NDArray[np.int64]]:
-    """Vertices and faces of an ellipsoid with half axes (3,), in rings around z."""
-    n, rings = _ROUND, _ROUND // 2
-    angles = 2 * np.pi * np.arange(n) / n
-    heights = np.pi * np.arange(1, rings) / rings
-    ring = np.column_stack((np.cos(angles), np.sin(angles)))
-    between = [np.column_stack((np.sin(h) * ring, np.full(n, np.cos(h)))) for h in heights]
-    unit = np.vstack(([[0, 0, 1]], *between, [[0, 0, -1]]))
-    last = len(unit) - 1
-    faces = [(0, 1 + k, 1 + (k + 1) % n) for k in range(n)]
-    for row in range(rings - 2):
-        a, b = 1 + row * n, 1 + (row + 1) * n
-        for k in range(n):
-            j = (k + 1) % n
-            faces += [(a + k, b + k, b + j), (a + k, b + j, a + j)]
-    a = 1 + (rings - 2) * n
-    faces += [(last, a + (k + 1) % n, a + k) for k in range(n)]
-    return unit * size, np.array(faces, dtype=np.int64)

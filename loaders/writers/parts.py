@@ -101,13 +101,17 @@ def extra_contacts(mechanism: Mechanism, lost: Lost) -> list[ContactPoint]:
     for contact in extra:
         if contact.axis is not None:
             lost.add("rims that are of no cylinder", contact.name)
-    return [contact for contact in extra if contact.axis is None]
+        if contact.semi_axes is not None:
+            lost.add("ellipsoids that touch only the ground", contact.name)
+    return [one for one in extra if one.axis is None and one.semi_axes is None]
 
 
 def _key(contact: ContactPoint) -> tuple[object, ...]:
     place = np.round(np.asarray(contact.position) / _SAME).astype(np.int64)
     axis = np.zeros(3) if contact.axis is None else np.round(np.asarray(contact.axis) / _SAME)
-    return contact.body, *place.tolist(), round(contact.radius / _SAME), *axis.astype(int).tolist()
+    axes = np.zeros((3, 3)) if contact.semi_axes is None else np.asarray(contact.semi_axes) / _SAME
+    more = (*axis.astype(int).tolist(), *np.round(axes).astype(int).ravel().tolist())
+    return contact.body, *place.tolist(), round(contact.radius / _SAME), *more
 
 
 def frictions(mechanism: Mechanism, lost: Lost) -> dict[str, float]:

@@ -235,6 +235,9 @@ class _Writer:
                 child(geometry, "box", size=text(shape.size))
             case "sphere":
                 child(geometry, "sphere", radius=text(shape.size[0]))
+            case "ellipsoid":
+                a, b, c = (text(x) for x in shape.size)
+                child(geometry, f"{{{_DRAKE}}}ellipsoid", a=a, b=b, c=c)
             case "mesh":
                 child(geometry, "mesh", filename=self.meshes.name(shape))
             case kind:

@@ -4,22 +4,22 @@ Kernels compare with these constants, so that the numbers are part of their mach
 """
 
 # Shapes, in the order in which the narrow phase takes two of them: the higher kind comes first.
-SPHERE, CAPSULE, CYLINDER, POLYTOPE, HALF_SPACE, HEIGHT_FIELD, MESH = range(7)
+SPHERE, CAPSULE, CYLINDER, ELLIPSOID, POLYTOPE, HALF_SPACE, HEIGHT_FIELD, MESH = range(8)
 
 # What defines the best normal of two convex shapes: a face of either one, two edges, or a corner.
 NOTHING, FACE_1, FACE_2, CROSSING, CORNER = range(5)
 
-# Kinds of inequalities: between a point and a plane, two segments, two edges, a rim and a plane, a
-# rim and an edge, a coordinate and its limit, the axes of a free rotation, its angle and the
-# largest one. Dry friction of a coordinate has no gap. Features of shapes are of the first five.
-PLANE, ROUND, EDGE, RIM, RIM_EDGE, LIMIT, CONE, TURN, DRY = range(9)
+# Kinds of inequalities: between a point and a plane, two segments, two edges, a rim and an edge, a
+# rim and a plane; an ellipsoid and a plane, an edge, and a rim or another ellipsoid; a coordinate
+# and its limit, the axes of a free rotation, its angle and the largest one. Dry friction of a
+# coordinate has no gap. Features of shapes are those before the limits.
+PLANE, ROUND, EDGE, RIM_EDGE, RIM, OVAL, OVAL_EDGE, OVAL_PAIR, LIMIT, CONE, TURN, DRY = range(12)
 
-# Whether what touches travels over the body, as the lowest point of a rim does, or stands in for
-# that for a step.
-FIXED, ROLLS, STANDS_IN = range(3)
+# Whether what touches is fixed to the body, or may travel over it as the lowest point of a rim does.
+FIXED, ROLLS = range(2)
 
 # And between a coordinate's rate and the largest one.
-RATE = 9
+RATE = 12
 # What a contact resists: slip, or, if it is a companion, turning about the normal, or rolling.
 SLIP, TORSION, ROLLING = range(3)
 

@@ -146,7 +146,7 @@ def moments_of(inertia: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class ContactPoint(Frozen):
-    """A point of a body, with a radius, that cannot pass through the ground; or a rim.
+    """A point of a body, with a radius, a rim or an ellipsoid, that cannot pass the ground.
 
     Attributes
     ----------
@@ -160,6 +160,9 @@ class ContactPoint(Frozen):
         instead of a ball. A rim touches with its lowest point, unless it lies flat within 1 degree.
         With radius 0, the contact is a point of a rim, which touches only if the
         rim lies flat within 2 degrees.
+    semi_axes : (3, 3) [m] or None
+        Semi-axes of an ellipsoid around the position, one a row, in body axes, perpendicular to
+        each other. The radius of an ellipsoid must be 0.
     restitution : float, 0 to 1, Newton's coefficient
     torsional_friction, rolling_friction : float [m] or None
         Largest moments about the normal, and about the tangents, divided by the normal force.
@@ -175,6 +178,7 @@ class ContactPoint(Frozen):
     radius: float = 0.0
     friction: float = 0.8
     axis: ArrayLike | None = None
+    semi_axes: ArrayLike | None = None
     restitution: float = 0.0
     torsional_friction: float | None = None
     rolling_friction: float | None = None
@@ -196,6 +200,21 @@ class ContactPoint(Frozen):
             self._set(axis=frozen_array(axis / length, (3,), "axis", element))
         for what in ("radius", "friction"):
             self._set(**{what: not_negative(getattr(self, what), what, element)})
+        if self.semi_axes is not None:
+            self._set(semi_axes=_checked_semi_axes(self.semi_axes, element))
+            if self.axis is not None or self.radius > 0:
+                raise ModelError("an ellipsoid has no radius and no axis", element=element)
+
+
+def _checked_semi_axes(semi_axes: ArrayLike, element: str) -> Array:
+    rows = frozen_array(semi_axes, (3, 3), "semi_axes", element)
+    lengths = np.linalg.norm(rows, axis=1)
+    products = np.abs(rows @ rows.T - np.diag(lengths**2))
+    if np.any(lengths == 0) or np.any(products > 1e-6 * np.outer(lengths, lengths)):
+        raise ModelError(
+            f"semi_axes must be perpendicular to each other, not {rows.tolist()}", element=element
+        )
+    return rows
 
 
 def lowest_arms(contacts: Sequence[ContactPoint], turns: Array) -> Array:
@@ -212,4 +231,9 @@ def lowest_arms(contacts: Sequence[ContactPoint], turns: Array) -> Array:
     down = ring * ring[:, 2:] - np.array([0.0, 0.0, 1.0])
     size = np.maximum(np.linalg.norm(down, axis=1), 1e-12)
     radii = np.array([c.radius for c in contacts], dtype=float)
-    return np.asarray(arms + (radii / size)[:, None] * down)
+    arms += (radii / size)[:, None] * down
+    for arm, turn, contact in zip(arms, turns, contacts, strict=True):
+        if contact.semi_axes is not None:
+            axes = np.asarray(contact.semi_axes) @ turn.T
+            arm -= axes.T @ axes[:, 2] / np.linalg.norm(axes[:, 2])
+    return np.asarray(arms)

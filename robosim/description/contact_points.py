@@ -1,10 +1,10 @@
 """Contact points of collision geometry.
 
-A sphere is a point with a radius, a box its corners, and a capsule the centres of its two ends. A
-cylinder is its two rims, on which it rolls, and points of these, on which it lies. The meshes of a
-link are vertices of their convex hull. Against flat ground these have the same contacts as the
-shapes, except for gaps between points of a flat rim. A simplified hull loses volume; this loss is
-reported.
+A sphere is a point with a radius, an ellipsoid its centre with its semi-axes, a box its corners,
+and a capsule the centres of its two ends. A cylinder is its two rims, on which it rolls, and points
+of these, on which it lies. The meshes of a link are vertices of their convex hull. Against flat
+ground these have the same contacts as the shapes, except for gaps between points of a flat rim. A
+simplified hull loses volume; this loss is reported.
 """
 
 from __future__ import annotations
@@ -121,11 +121,18 @@ def contact_points(
                     radius=radius,
                     friction=friction.get(shape.link, default_friction),
                     axis=axis,
+                    semi_axes=_semi_axes(shape.geometry) if kind == "ellipsoid" else None,
                     restitution=shape.restitution,
                     **_surface(shape.geometry, place),
                 )
             )
     return found
+
+
+def _semi_axes(geometry: Geometry) -> Array:
+    """Semi-axes of an ellipsoid, one a row, in body axes."""
+    R = quaternions.rotation_matrix(np.asarray(geometry.quaternion))
+    return np.asarray((R * geometry.size).T)
 
 
 def _surface(geometry: Geometry, place: Array) -> dict[str, Any]:
@@ -165,24 +172,25 @@ def link_shapes(body: Body, simplify: Simplify = simplified_hull) -> list[LinkSh
     if not groups:
         return []
     around = hulls.planes(np.vstack([points for _, points, _ in groups]))
-    taken: dict[float, Array] = {}
+    taken: dict[object, Array] = {}
     found = []
     for members, points, told in groups:
-        kind, radius = members[0].geometry.kind, members[0].radius
+        kind, radius, reach = members[0].geometry.kind, members[0].radius, members[0].reach
         hidden = np.zeros(len(points), dtype=bool)
         if around is not None:
             heights = points @ around[:, :3].T + around[:, 3]
-            hidden |= heights.max(axis=1) + radius < -_SAME
+            hidden |= heights.max(axis=1) + reach < -_SAME
         for other in shapes:
             if other not in members:
-                hidden |= other.depth(points) > radius + _SAME
-        near = taken.setdefault(radius, np.zeros((0, 3)))
+                hidden |= other.depth(points) > reach + _SAME
+        size = members[0] if kind == "ellipsoid" else radius
+        near = taken.setdefault(size, np.zeros((0, 3)))
         for k in np.flatnonzero(~hidden):
             if np.all(np.abs(near - points[k]).max(axis=1, initial=0.0) >= _SAME):
                 near = np.vstack((near, points[k]))
             else:
                 hidden[k] = True
-        taken[radius] = near
+        taken[size] = near
         own, (candidates, loss) = points[~hidden], told
         link, lost = members[0].geometry.name or body.name, int(np.count_nonzero(hidden))
         rims = members[0].rims(hidden) if kind == "cylinder" else []
@@ -238,6 +246,7 @@ class _Shape:
         else:
             local, self.radius = _primitive_points(geometry)
             self.candidates = len(local)
+        self.reach = max(geometry.size) if geometry.kind == "ellipsoid" else self.radius
         self.points = self.placed(local)
 
     def placed(self, local: Array) -> Array:
@@ -267,6 +276,10 @@ class _Shape:
             case "capsule":
                 local[:, 2] = np.maximum(z - size[1] / 2, 0.0)
                 return np.asarray(size[0] - np.linalg.norm(local, axis=1))
+            case "ellipsoid":
+                # No deeper than this: a lower bound is enough to tell what is inside.
+                share = 1 - np.linalg.norm(local / np.array(size), axis=1)
+                return np.asarray(share * np.where(share > 0, min(size), max(size)))
         if self._planes is None:
             return np.full(len(points), -np.inf)
         return np.asarray(-(local @ self._planes[:, :3].T + self._planes[:, 3]).max(axis=1))
@@ -284,6 +297,8 @@ def _primitive_points(geometry: Geometry) -> tuple[Array, float]:
         case "capsule":
             half = size[1] / 2
             return np.array([(0.0, 0.0, -half), (0.0, 0.0, half)]), size[0]
+        case "ellipsoid":
+            return np.zeros((1, 3)), 0.0
     angles = 2 * np.pi * np.arange(RIM_POINTS) / RIM_POINTS
     rim = size[0] * np.column_stack((np.cos(angles), np.sin(angles)))
     top = np.full((RIM_POINTS, 1), size[1] / 2)

@@ -17,7 +17,7 @@ from robosim.description.surfaces import Anisotropy, checked_surface
 from robosim.errors import ModelError
 from robosim.validation import Array, Frozen, frozen_array, not_negative, unit_quaternion
 
-GEOMETRY_KINDS = ("box", "sphere", "cylinder", "capsule", "mesh")
+GEOMETRY_KINDS = ("box", "sphere", "cylinder", "capsule", "ellipsoid", "mesh")
 """What a `Geometry` can be."""
 
 
@@ -78,7 +78,8 @@ class Geometry(Frozen):
         One of ``GEOMETRY_KINDS``.
     size : tuple of float [m]
         Box: full edge lengths (x, y, z). Sphere: (radius,), 0 for a point. Cylinder:
-        (radius, length) along z. Capsule: (radius, length of the straight part) along z. Mesh: ().
+        (radius, length) along z. Capsule: (radius, length of the straight part) along z. Ellipsoid:
+        semi-axes (x, y, z). Mesh: ().
     position : (3,) [m], of the shape's origin, in body axes from the centre of mass
     quaternion : (4,), shape to body axes
     vertices : (n, 3) [m] or None, faces : (m, 3) int or None
@@ -122,7 +123,7 @@ class Geometry(Frozen):
 
     def __post_init__(self) -> None:
         element = f"geometry of '{self.name}'" if self.name else "geometry"
-        lengths = {"box": 3, "sphere": 1, "cylinder": 2, "capsule": 2, "mesh": 0}
+        lengths = {"box": 3, "sphere": 1, "cylinder": 2, "capsule": 2, "ellipsoid": 3, "mesh": 0}
         if self.kind not in lengths:
             raise ModelError(
                 f"unknown geometry kind '{self.kind}'",

@@ -88,6 +88,14 @@ class OfShapes:
         return cls.of_shape(Geometry("cylinder", (radius, length), name=name), density, **more)
 
     @classmethod
+    def ellipsoid(
+        cls, name: str, semi_axes: ArrayLike, density: float = WATER, **more: Any
+    ) -> Self:
+        """A uniform ellipsoid, semi-axes (3,) [m], its frame at the centre. See `box`."""
+        half = frozen_array(semi_axes, (3,), "semi_axes", f"body '{name}'").tolist()
+        return cls.of_shape(Geometry("ellipsoid", tuple(half), name=name), density, **more)
+
+    @classmethod
     def mesh(
         cls, name: str, vertices: ArrayLike, faces: ArrayLike, density: float = WATER, **more: Any
     ) -> Self:

@@ -80,6 +80,8 @@ def solid(shape: Geometry) -> Solid:
             found = cylinder(size[0], size[1] / 2)
         case "capsule":
             found = capsule(size[0], size[1] / 2)
+        case "ellipsoid":
+            found = ellipsoid(np.array(size))
         case _:
             assert shape.vertices is not None
             assert shape.faces is not None

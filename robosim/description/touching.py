@@ -261,6 +261,8 @@ def _ball(shape: Geometry) -> tuple[Array, float]:
             return centre, float(np.hypot(size[0], size[1] / 2))
         case "capsule":
             return centre, size[0] + size[1] / 2
+        case "ellipsoid":
+            return centre, max(size)
     vertices = np.asarray(shape.vertices)
     middle = (vertices.min(axis=0) + vertices.max(axis=0)) / 2
     R = quaternions.rotation_matrix(np.asarray(shape.quaternion))

@@ -245,9 +245,11 @@ class Constraints:
         up = np.array((0.0, 0.0, 1.0))
         if name in points:
             point = points[name]
-            if point.axis is not None:
+            if point.axis is not None or point.semi_axes is not None:
+                kind = "a rim" if point.semi_axes is None else "an ellipsoid"
                 raise ModelError(
-                    "is a rim, which no point of its body is; name a frame of the body",
+                    f"is {kind}, which touches with no point that stays on its body; name a frame "
+                    "of the body",
                     element=f"contact '{name}'",
                 )
             fixed = self._on.fixed(robot.body_index(point.body), point.position)

@@ -488,7 +488,7 @@ def refuse_rotations(robot: Mechanism, ignore: Collection[str]) -> None:
 
 def refuse_contact(contact: ContactPoint) -> None:
     """Refuse contacts other than points and balls with friction."""
-    for name in ("axis", "torsional_friction", "rolling_friction", "anisotropy"):
+    for name in ("axis", "semi_axes", "torsional_friction", "rolling_friction", "anisotropy"):
         if getattr(contact, name) is not None:
             raise ModelError(
                 f"has {name}, which trajectory optimisation does not have: replace it",

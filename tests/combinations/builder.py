@@ -185,13 +185,16 @@ class Builder:
 
 
 def corners(shape: Geometry) -> tuple[Array, float]:
-    """Points (n, 3) in axes of the body, and the radius of balls around these with the shape."""
+    """Points (n, 3) in axes of the body, and the radius of balls around these with the shape.
+
+    The ball of an ellipsoid is around it.
+    """
     size = np.asarray(shape.size)
     radius = 0.0
     if shape.kind == "mesh":
         points = np.asarray(shape.vertices)
-    elif shape.kind == "sphere":
-        points, radius = np.zeros((1, 3)), float(size[0])
+    elif shape.kind in ("sphere", "ellipsoid"):
+        points, radius = np.zeros((1, 3)), float(size.max())
     elif shape.kind == "capsule":
         points, radius = np.array([[0, 0, -size[1] / 2], [0, 0, size[1] / 2]]), float(size[0])
     else:

@@ -32,11 +32,15 @@ class OneContact:
         friction: float = 0.7,
         facets: int = 4,
         rim: bool = False,
+        oval: bool = False,
     ):
         self.rng = rng = np.random.default_rng(seed)
         point = ContactPoint("c", "b", rng.normal(size=3), radius, friction)
         if rim:
             point = replace(point, axis=rng.normal(size=3))
+        if oval:
+            turn = rotation_matrix(random_quaternion(rng))
+            point = replace(point, semi_axes=np.diag((0.5, 0.2, 0.3)) @ turn)
         joint = random_joint(rng, "j", "floating", None, "b")
         self.robot = Mechanism("one contact", (random_body(rng, "b"),), (joint,), (point,))
         self.model = compile_model(self.robot, facets)
@@ -85,10 +89,11 @@ def direction_at(angle: float) -> np.ndarray:
 
 
 @pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize(("radius", "rim"), [(0.0, False), (0.3, False), (0.3, True)])
-def test_contact_jacobian(seed, radius, rim):
+@pytest.mark.parametrize("kind", ["point", "ball", "rim", "ellipsoid"])
+def test_contact_jacobian(seed, kind):
     """For a finite turn over the interval, at which a rolling sphere slips by radius * 2 p / dt."""
-    case = OneContact(seed, radius, rim=rim)
+    radius = 0.3 if kind in ("ball", "rim") else 0.0
+    case = OneContact(seed, radius, rim=kind == "rim", oval=kind == "ellipsoid")
     J = case.evaluate(np.zeros(6), 0.0)[1]
     columns = []
     for direction in np.eye(6):

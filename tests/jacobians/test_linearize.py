@@ -22,6 +22,7 @@ from robosim import (
     OptionError,
     Simulation,
     linearize,
+    quaternions,
 )
 from robosim.controllers import PD
 from robosim.linearization.linearization import linearize_each
@@ -313,6 +314,42 @@ def test_the_solver_of_graphs():
     sim.set_state([0.3, 0.5, -0.4], [1.0, 2.0, -1.0])
     sim.run(0.1)
     compare(sim, 1e-7)
+
+
+@pytest.mark.parametrize("below", ["plane", "box", "capsule", "cylinder", "ellipsoid"])
+def test_an_ellipsoid_that_rolls(below):
+    """On another body that moves, and on a half-space: how the normal turns is part of it."""
+    egg = Body.ellipsoid("egg", (0.1, 0.15, 0.25), collides=True)
+    sizes = {
+        "box": (0.6, 0.6, 0.2), "capsule": (0.2, 0.8), "cylinder": (0.2, 0.8),
+        "ellipsoid": (0.4, 0.3, 0.2),
+    }  # fmt: skip
+    joints, bodies = [Joint("egg", "floating", None, "egg")], [egg]
+    if below != "plane":
+        shape = Geometry(below, sizes[below], name="below")
+        bodies.insert(0, Body.of_shape(shape, collides=True))
+        # On a ball joint, as a weight that hangs.
+        joints.insert(0, Joint("hangs", "spherical", None, "below", child_position=(0, 0, 0.5)))
+    robot = Mechanism("scene", tuple(bodies), tuple(joints))
+    robot = robot.with_contacts([HalfSpace()] if below == "plane" else [], self_collision=True)
+    sim = simulation(robot, tolerance=1e-12, contact_speed=SMOOTH)
+    q, v = np.array(robot.home), np.zeros(robot.nv)
+    q[-4:] = quaternions.normalized([0.9, 0.3, 0.2, 0.1])
+    q[-7:-4] = (
+        0.03,
+        0.02,
+        {"plane": 0.3, "box": -0.1, "capsule": 0.4, "cylinder": 0.2, "ellipsoid": 0.0}[below],
+    )
+    v[-3:] = 1.0, 2.0, 0.5
+    sim.set_state(q, v)
+    for _ in range(400):
+        sim.step()
+        if any(contact.gap < 1e-6 for contact in sim.contacts()):
+            break
+    for _ in range(20):
+        sim.step()
+    found = compare(sim, 1e-8, within=1e-4)
+    assert found.contacts != ()
 
 
 @pytest.mark.parametrize("seconds", [0.05, 0.5], ids=["slides", "rests"])

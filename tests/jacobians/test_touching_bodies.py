@@ -10,10 +10,20 @@ import numpy as np
 import pytest
 from kernels_for_tests import contact_at
 from random_mechanisms import multiply, random_body, random_joint, random_quaternion, turned
+from scipy.optimize import minimize
 
 from robosim import ContactPoint, Mechanism
 from robosim.compiled.building.model import compile_model
-from robosim.compiled.kinds import EDGE, PLANE, RIM, RIM_EDGE, ROUND
+from robosim.compiled.kinds import (
+    EDGE,
+    OVAL,
+    OVAL_EDGE,
+    OVAL_PAIR,
+    PLANE,
+    RIM,
+    RIM_EDGE,
+    ROUND,
+)
 from robosim.compiled.memory import make_system
 from robosim.compiled.workspace import make_workspace
 from robosim.quaternions import rotation_matrix
@@ -21,7 +31,8 @@ from robosim.quaternions import rotation_matrix
 DT = 0.02
 STEP = 1e-6
 KINDS = {"ball on plane": PLANE, "rim on plane": RIM, "segments": ROUND, "edges": EDGE,
-         "rim on edge": RIM_EDGE}  # fmt: skip
+         "rim on edge": RIM_EDGE, "ellipsoid on plane": OVAL, "ellipsoid on edge": OVAL_EDGE,
+         "ellipsoid on ellipsoid": OVAL_PAIR}  # fmt: skip
 
 
 class TwoBodies:
@@ -48,6 +59,16 @@ class TwoBodies:
         contact["sign"] = 1.0 if seed % 2 else -1.0
         if kind == EDGE:
             contact["radius"] = 0.0
+        if kind == RIM:
+            across = np.linalg.svd(contact["p_end"][None])[2].T
+            contact["semi_axes"] = across * (0.0, 0.3, 0.3)
+        if kind >= OVAL:
+            contact["semi_axes"] = rotation_matrix(random_quaternion(rng)) * (0.5, 0.2, 0.3)
+        if kind == OVAL_PAIR:
+            # Of three semi-axes, two as of a rim, or none as of a point.
+            lengths = ((0.4, 0.1, 0.6), (0.3, 0.3, 0.0), (0.0, 0.0, 0.0))[seed % 3]
+            contact["semi_axes_o"] = rotation_matrix(random_quaternion(rng)) * lengths
+            contact["o_end"] = 0.0
         self.P = [turned(np.array([1.0, 0, 0, 0]), rng.normal(scale=0.4, size=3)) for _ in "ab"]
         self.v = rng.normal(size=(2, 3))
         for pose, place in zip(self.system.pose1, ((0, 0, 0), (3, 2, 1)), strict=False):
@@ -56,6 +77,9 @@ class TwoBodies:
         if kind == RIM_EDGE:
             contact["radius_o"] = 0.1
             self.begin_at_normal(contact)
+        if kind > OVAL:
+            contact["radius_o"] = 0.1 if kind == OVAL_EDGE or seed % 3 == 2 else 0.0
+            self.begin_across(contact)
         contacts.setflags(write=False)
 
     def evaluate(self, body: int = 0, direction: np.ndarray | None = None, length: float = 0.0):
@@ -79,6 +103,12 @@ class TwoBodies:
         first = np.eye(3)[0 if abs(d[0]) < 0.9 else 1]
         first = first - (first @ d) * d
         contact["sign"] = np.arctan2(n @ np.cross(d, first), n @ first)
+
+    def begin_across(self, contact) -> None:
+        """Begin the search for the normal of an ellipsoid between the centres."""
+        a, b = self.system.pose1[1], self.system.pose1[0]
+        w = b["x"] + b["R"] @ contact["p"] - a["x"] - a["R"] @ contact["o"]
+        contact["p_end"] = b["R"].T @ w / np.linalg.norm(w)
 
     def hold_rows(self) -> None:
         """Hold R and R_o of the contact to differences of u by both bodies."""
@@ -166,6 +196,23 @@ def in_world(case: TwoBodies, body: int, point: np.ndarray) -> np.ndarray:
     return pose["x"] + pose["R"] @ point
 
 
+def best_of_normals(case: TwoBodies) -> float:
+    """What the best normal parts an ellipsoid from the other by."""
+    contact, poses = case.model.contacts[0], case.work.pose2
+    w = in_world(case, 0, contact["p"]) - in_world(case, 1, contact["o"])
+    B, B_o = poses[0]["R"] @ contact["semi_axes"], poses[1]["R"] @ contact["semi_axes_o"]
+    d = poses[1]["R"] @ contact["o_end"]
+    across = np.linalg.svd(d[None])[2][1:] if d.any() else np.eye(3)
+
+    def overlap(x):
+        n = x @ across / np.linalg.norm(x)
+        reach = np.linalg.norm(B.T @ n) + np.linalg.norm(B_o.T @ n)
+        return reach + contact["radius_o"] - n @ w
+
+    options = {"xatol": 1e-12, "fatol": 1e-14, "maxiter": 4000, "maxfev": 4000}
+    return -minimize(overlap, across @ w, method="Nelder-Mead", options=options).fun
+
+
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("kind", KINDS)
 def test_gaps_are_distances(kind, seed):
@@ -202,6 +249,12 @@ def test_gaps_are_distances(kind, seed):
         if KINDS[kind] == RIM:
             slope = normal @ case.work.pose2[0]["R"] @ contact["p_end"]
             radius *= np.sqrt(1 - slope**2)
+        if KINDS[kind] == OVAL:
+            radius = np.linalg.norm(contact["semi_axes"].T @ case.work.pose2[0]["R"].T @ normal)
+        if KINDS[kind] > OVAL:
+            expected = best_of_normals(case)
+            assert gap == pytest.approx(expected, abs=1e-9)
+            return
         if KINDS[kind] == EDGE:
             normal = np.cross(normal, case.work.pose2[0]["R"] @ contact["p_end"])
             normal *= contact["sign"] / np.linalg.norm(normal)

@@ -13,7 +13,8 @@ from robosim import Body, ContactPoint, Geometry, Joint, Mechanism
 from robosim.cli.stepping import FORMULATIONS
 from robosim.compiled.building.shapes import compile_shapes
 from robosim.description import touching
-from robosim.description.contact_points import _Shape, link_shapes
+from robosim.description.body import lowest_arms
+from robosim.description.contact_points import _Shape, contact_points, link_shapes
 from robosim.description.geometry import GEOMETRY_KINDS
 from robosim.description.hulls import simplified_hull
 from robosim.description.solids import enclosed, solid
@@ -34,6 +35,7 @@ SHAPES = {
     "sphere": Geometry("sphere", (0.2,)),
     "cylinder": Geometry("cylinder", (0.2, 0.5)),
     "capsule": Geometry("capsule", (0.2, 0.5)),
+    "ellipsoid": Geometry("ellipsoid", (0.2, 0.3, 0.1)),
     "mesh": Geometry("mesh", **TETRAHEDRON),
 }
 # A parameter of each kind, of `arm`.
@@ -66,8 +68,12 @@ def test_a_shape_is_the_same_wherever_it_is_used(kind: str) -> None:
     assert _Shape(shape, simplified_hull).depth(solid(shape).center[None])[0] > 0.05
     (found,) = link_shapes(Body("b", 1.0, np.eye(3), collisions=(shape,)))
     assert found.kind == kind
-    touched = found.points - found.radius * np.eye(3)[:, None]  # below, along each axis
-    assert touched.min(axis=(0, 1)) == pytest.approx(vertices.min(axis=0), abs=0.01)
+    points = contact_points(Body("b", 1.0, np.eye(3), collisions=(shape,)))
+    lowest = []
+    for k in range(3):  # with each axis up
+        up = np.roll(np.eye(3), 2 - k, axis=0)
+        lowest.append(lowest_arms(points, np.tile(up, (len(points), 1, 1)))[:, 2].min())
+    assert lowest == pytest.approx(vertices.min(axis=0), abs=0.01)
     records, _ = compile_shapes([shape])
     assert records["lower"][0] + records["x"][0] == pytest.approx(vertices.min(axis=0), abs=0.01)
 

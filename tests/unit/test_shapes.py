@@ -15,7 +15,7 @@ from robosim import ModelError, quaternions
 from robosim.bodies import Geometry
 from robosim.collision import HalfSpace, HeightField, TriangleMesh
 from robosim.compiled.building.shapes import compile_shapes
-from robosim.compiled.kinds import EDGE, PLANE, RIM, RIM_EDGE, ROUND
+from robosim.compiled.kinds import EDGE, OVAL, OVAL_EDGE, OVAL_PAIR, PLANE, RIM, RIM_EDGE, ROUND
 from robosim.compiled.records.body import POSE
 from robosim.compiled.records.narrow_phase import FEATURES
 from robosim.compiled.records.shape import FEATURE, LOOK
@@ -40,6 +40,7 @@ SHAPES = {
     "box": Geometry("box", (0.6, 0.8, 0.4)),
     "hull": hull(30, 1),
     "cylinder": Geometry("cylinder", (0.3, 0.5)),
+    "ellipsoid": Geometry("ellipsoid", (0.25, 0.4, 0.15)),
 }
 PAIRS = list(itertools.product(SHAPES, SHAPES))
 EXACT_PAIRS = [pair for pair in PAIRS if "cylinder" not in pair]
@@ -103,16 +104,23 @@ def nearest_points(a0, a1, b0, b1):
     return min(points, key=lambda pair: np.linalg.norm(pair[1] - pair[0]))
 
 
-def measure(feature, pose_a, pose_b):
-    """Gap and normal (3,), A to B, of a feature, by its definition in robosim.compiled.records."""
+def measure(feature, pose_a, pose_b, a=None, b=None):
+    """Gap and normal (3,), A to B, of a feature, by its definition in robosim.compiled.records.
+
+    `a` and `b` are the shapes, of which ellipsoids have their semi-axes.
+    """
     a0, b0 = to_world(pose_a, feature["a0"]), to_world(pose_b, feature["b0"])
-    if feature["kind"] in (PLANE, RIM):
+    if feature["kind"] in (OVAL_EDGE, OVAL_PAIR):
+        return measure_oval(feature, pose_a, pose_b, a, b)
+    if feature["kind"] in (PLANE, RIM, OVAL):
         (owner, mine), (other, theirs) = ("a", pose_a), ("b", pose_b)
         if feature["flip"] != 0:
             (owner, mine), (other, theirs) = (other, theirs), (owner, mine)
         n, reach = mine["R"] @ feature[f"{owner}1"], feature["radius"]
         if feature["kind"] == RIM:
             reach *= np.sqrt(1 - (n @ theirs["R"] @ feature[f"{other}1"]) ** 2)
+        if feature["kind"] == OVAL:
+            reach = np.linalg.norm((b if owner == "a" else a).size * (theirs["R"].T @ n))
         gap = n @ ((b0 - a0) if owner == "a" else (a0 - b0)) - reach
         return gap, n if owner == "a" else -n
     if feature["kind"] == ROUND:
@@ -157,6 +165,36 @@ def measure_rim_edge(feature, pose_a, pose_b):
     return apart(best) - around, sign * frame @ (np.cos(best), np.sin(best))
 
 
+def measure_oval(feature, pose_a, pose_b, a, b):
+    """`measure` of an ellipsoid and something else than a plane, by normals near the given one."""
+    owner, mine, theirs, shape, body = "a", pose_a, pose_b, a, b
+    around, other = feature["radius_a"], "b"
+    if feature["flip"] != 0:
+        owner, mine, theirs, shape, body, other = "b", pose_b, pose_a, b, a, "a"
+        around = feature["radius"] - around
+    w = to_world(theirs, feature[f"{other}0"]) - to_world(mine, feature[f"{owner}0"])
+    d, start = mine["R"] @ feature[f"{owner}1"], theirs["R"] @ feature[f"{other}1"]
+    is_edge = feature["kind"] == OVAL_EDGE and d.any()
+    across = np.linalg.svd(d[None])[2][1:] if is_edge else np.eye(3)
+
+    def overlap(x):
+        n = x @ across / np.linalg.norm(x)
+        reach = np.linalg.norm(body.size * (theirs["R"].T @ n))
+        if feature["kind"] == OVAL_EDGE:
+            reach += around
+        elif shape.kind == "ellipsoid":
+            reach += np.linalg.norm(shape.size * (mine["R"].T @ n))
+        else:
+            reach += around * np.linalg.norm(np.cross(d, n))
+        return reach - n @ w
+
+    options = {"xatol": 1e-13, "fatol": 1e-15, "maxiter": 4000, "maxfev": 4000}
+    best = minimize(overlap, across @ start, method="Nelder-Mead", options=options)
+    n = best.x @ across / np.linalg.norm(best.x)
+    assert n @ start == pytest.approx(1.0, abs=1e-9)
+    return -best.fun, n if owner == "a" else -n
+
+
 def separation(a, pose_a, b, pose_b, trials=24):
     """How far two convex shapes are apart, or the negative of how far they overlap [m].
 
@@ -191,6 +229,8 @@ def support(shape, pose, direction):
     at = pose["x"] @ direction
     if shape.kind == "sphere":
         return at + shape.size[0]
+    if shape.kind == "ellipsoid":
+        return at + np.linalg.norm(shape.size * local)
     if shape.kind == "mesh":
         return at + (np.asarray(shape.vertices) @ local).max()
     if shape.kind == "box":
@@ -225,6 +265,8 @@ class Peer:
             return self.coal.Box(*shape.size)
         if shape.kind == "mesh":
             return self.convex(shape.vertices)
+        if shape.kind == "ellipsoid":
+            return self.coal.Ellipsoid(*shape.size)
         # Its own distances of cylinders are off by up to 0.1 m: a prism of 720 sides is not.
         angles = 2 * np.pi * np.arange(720) / 720
         x, y = shape.size[0] * np.cos(angles), shape.size[0] * np.sin(angles)
@@ -288,6 +330,39 @@ def test_a_cylinder_is_as_near_as_the_best_normal_says(other):
     assert compared > 8
 
 
+SHAPES_OF_ELLIPSOIDS = {
+    "round": (0.25, 0.4, 0.15),
+    "long": (0.05, 0.4, 0.07),
+    "flat": (0.3, 0.35, 0.03),
+    "ball": (0.2, 0.2, 0.2),
+}
+
+
+@pytest.mark.parametrize("kind", SHAPES_OF_ELLIPSOIDS)
+@pytest.mark.parametrize("other", SHAPES)
+def test_an_ellipsoid_is_as_near_as_the_best_normal_says(other, kind):
+    """Apart or a little inside, to what dense optimisation finds, in either order."""
+    rng = np.random.default_rng([4, len(kind), len(other)])
+    one, compared = Geometry("ellipsoid", SHAPES_OF_ELLIPSOIDS[kind]), 0
+    shapes = one, SHAPES[other]
+    pair = scene(*shapes)
+    for _ in range(20):
+        pose_a, pose_b = random_pose(rng, 0.1), random_pose(rng, 0.45)
+        apart = separation(one, pose_a, SHAPES[other], pose_b, 6)
+        if -1e-3 < apart < 0.5:
+            for order in ((pose_a, pose_b, 0, 1), (pose_b, pose_a, 1, 0)):
+                (feature,) = pair.find(*order, margin=0.6)
+                first, second = (shapes[k] for k in order[2:])
+                n = measure(feature, *order[:2], first, second)[1]
+                by_normal = -support(first, order[0], n) - support(second, order[1], -n)
+                # No normal is better than the best, and this one is as good as its gap.
+                assert feature["gap"] == pytest.approx(by_normal, abs=1e-10)
+                assert feature["gap"] == pytest.approx(apart, abs=1e-7)
+                assert feature["gap"] > apart - 1e-10
+            compared += 1
+    assert compared > 4
+
+
 @pytest.mark.parametrize("other", ["disc", "box", "capsule", "sphere"])
 def test_what_touches_a_cap_beside_its_border_is_as_near_as_it_is(other):
     """Where rounding decides whether it is over the cap, and which normal is the best."""
@@ -343,7 +418,7 @@ def test_features_measure_what_they_say(a, b):
         for k, feature in enumerate(features[np.argsort(features["gap"])]):
             if feature["kind"] == ROUND and feature["gap"] < -0.9 * feature["radius"]:
                 continue
-            gap, n = measure(feature, pose_a, pose_b)
+            gap, n = measure(feature, pose_a, pose_b, SHAPES[a], SHAPES[b])
             assert gap == pytest.approx(feature["gap"], abs=1e-12)
             assert np.linalg.norm(n) == pytest.approx(1, abs=1e-12)
             if k == 0 and gap > 1e-6:
@@ -475,7 +550,7 @@ def test_least_gap_to_the_ground(name):
         # A cylinder that hardly leans lies on four points of its rim.
         assert features["gap"].min() == pytest.approx(height, abs=1e-12)
         for feature in features:
-            gap, n = measure(feature, WORLD, body)
+            gap, n = measure(feature, WORLD, body, b=SHAPES[name])
             assert gap == pytest.approx(feature["gap"], abs=1e-12)
             np.testing.assert_allclose(n, ground.normal, atol=1e-12)
         swapped = pair.find(body, WORLD, 1, 0, margin=10.0)
@@ -587,7 +662,8 @@ def test_flat_terrain_catches_nothing(name, gap):
         features = pair.find(WORLD, place, margin=0.02)
         assert features["gap"].min() == pytest.approx(gap, abs=1e-9)
         for feature in features:
-            np.testing.assert_allclose(measure(feature, WORLD, place)[1], (0, 0, 1), atol=1e-6)
+            n = measure(feature, WORLD, place, b=SHAPES[name])[1]
+            np.testing.assert_allclose(n, (0, 0, 1), atol=1e-6)
 
 
 def test_a_box_on_flat_terrain_stands_on_its_corners():

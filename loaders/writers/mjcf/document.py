@@ -103,7 +103,7 @@ class Document:
         match shape.kind:
             case "box":
                 attributes["size"] = text(size / 2)
-            case "sphere":
+            case "sphere" | "ellipsoid":
                 attributes["size"] = text(size)
             case "mesh":
                 attributes["mesh"] = self._mesh(shape)

@@ -21,7 +21,8 @@ def body_records(mechanism: Mechanism, contacts: NDArray[np.void]) -> NDArray[np
     for i, body in enumerate(mechanism.bodies):
         if base[i] >= 0:
             floating[base[i]] += body.mass
-    distance = np.sqrt(np.sum(contacts["p"] ** 2, axis=1)) + contacts["radius"]
+    longest = np.linalg.norm(contacts["semi_axes"], axis=1).max(axis=1)
+    distance = np.sqrt(np.sum(contacts["p"] ** 2, axis=1)) + np.maximum(contacts["radius"], longest)
     on_ground = np.where(contacts["other"] == nb, contacts["body"], -1)
     rigid = mechanism.rigid_groups
     for i, body in enumerate(mechanism.bodies):

@@ -13,6 +13,7 @@ from robosim.compiled.kinds import (
     CONE,
     DRY,
     LIMIT,
+    OVAL,
     PLANE,
     RATE,
     RIM,
@@ -62,6 +63,10 @@ def contact_records(
             record["p_end"], record["lying"] = point.axis, point.radius == 0
             record["kind"] = RIM if point.radius > 0 else PLANE
             record["rolls"] = ROLLS
+            record["semi_axes"] = point.radius * _disc(np.asarray(point.axis))
+        if point.semi_axes is not None:
+            record["kind"], record["rolls"] = OVAL, ROLLS
+            record["semi_axes"] = np.transpose(point.semi_axes)
         record["o_end"], record["mu"] = (0.0, 0.0, 1.0), min(point.friction, MAX_FRICTION)
         body = mechanism.body(point.body)
         record["mass"], record["joint"], record["scale"] = body.mass, -1, gyration(body)
@@ -113,6 +118,13 @@ def contact_records(
     contacts = np.concatenate((ground, np.array(limits, dtype=CONTACT)))
     contacts["share"] = 1.0
     return contacts
+
+
+def _disc(axis: Array) -> Array:
+    """Semi-axes of the unit disc around a unit vector, as columns (3, 3), of which one is 0."""
+    first = np.cross(axis, np.eye(3)[np.argmin(np.abs(axis))])
+    first /= np.linalg.norm(first)
+    return np.column_stack((first, np.cross(axis, first), np.zeros(3)))
 
 
 def surface_twist(velocity: ArrayLike, spin: ArrayLike, origin: ArrayLike) -> Array:

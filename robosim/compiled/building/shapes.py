@@ -11,6 +11,7 @@ from robosim import quaternions
 from robosim.compiled.kinds import (
     CAPSULE,
     CYLINDER,
+    ELLIPSOID,
     HALF_SPACE,
     HEIGHT_FIELD,
     MESH,
@@ -66,6 +67,10 @@ def _add_geometry(builder: _Builder, record: np.void, shape: Geometry) -> None:
         record["kind"] = POLYTOPE
         record["x"] += record["R"] @ middle
         builder.add_polytope(record, hull._replace(vertices=hull.vertices - middle))
+    elif shape.kind == "ellipsoid":
+        half = np.array(shape.size)
+        record["kind"], record["radius"], record["reach"] = ELLIPSOID, half.max(), half.max()
+        record["lower"], record["upper"] = -half, half
     else:
         kinds = {"sphere": SPHERE, "capsule": CAPSULE, "cylinder": CYLINDER}
         radius, length = shape.size[0], shape.size[1] if len(shape.size) > 1 else 0.0

@@ -22,12 +22,17 @@ CONTACT = np.dtype(
         ("body", "i8"),  # nb for the world
         ("other", "i8"),
         # In body axes from the centres of mass; world coordinates for the world:
-        ("p", "f8", (3,)),  # of the body: point, beginning of a segment, on an edge; a rim's centre
-        ("p_end", "f8", (3,)),  # its segment's end, direction of its edge, axis of its rim
+        ("p", "f8", (3,)),  # of the body: point, beginning of a segment, on an edge; a centre
+        # Its segment's end, direction of its edge, axis of its rim; the normal towards an ellipsoid
+        # where it has been found.
+        ("p_end", "f8", (3,)),
         ("o", "f8", (3,)),  # of the other: point in the plane, beginning of its segment, ...
         ("o_end", "f8", (3,)),  # normal of the plane, its segment's end, direction of its edge
         ("radius", "f8"),  # of the body's rounding, or its rim
         ("radius_o", "f8"),
+        # Columns: semi-axes of the body's ellipsoid or rim, which has two, as `p`; of the other's.
+        ("semi_axes", "f8", (3, 3)),
+        ("semi_axes_o", "f8", (3, 3)),
         ("mu", "f8"),
         ("mass", "f8"),  # that residuals of impulses are divided by
         # Of the edges' cross product; of a limit or rate (lower 1), times scale; of dry friction
@@ -41,7 +46,7 @@ CONTACT = np.dtype(
         ("bound", "f8"),
         ("apart", "i8"),  # 1: the shapes are apart at the first knot, whatever this gap says there
         ("lying", "i8"),  # 1: a point of a rim around the axis p_end, for where that lies flat
-        ("rolls", "i8"),  # whether what touches may travel over the body: FIXED, ROLLS or STANDS_IN
+        ("rolls", "i8"),  # whether what touches may travel over the body: FIXED or ROLLS
         ("joint", "i8"),
         # Of the coordinate among those of the joint; -1 for a pad of a socket, which slips by all
         # three of its rotations, about the axes p and p_end.
@@ -93,6 +98,7 @@ CONTACT_WORK = with_rows(
         ("center2_o", "f8", (3,)),  # and at the second knot, on a plane
         ("roll1", "f8", (3,)),  # from there to the contact
         ("roll", "f8", (3,)),  # the same over the interval, of a rim the mean of both knots
+        ("roll1_o", "f8", (3,)),  # the same two of the other
         ("roll_o", "f8", (3,)),
         ("step_back", "f8"),  # gap that the end of the interval is measured from, 0 or negative
         ("gap1", "f8"),  # at the first knot [m]

@@ -47,6 +47,7 @@ POLY = np.dtype(
         ("R", "f8", (3, 3)),
         ("rim", "f8"),  # radius of a cylinder
         ("half_length", "f8"),
+        ("semi_axes", "f8", (3, 3)),  # of an ellipsoid, as columns
         ("axis", "f8", (3,)),
         ("lower", "f8", (3,)),
         ("upper", "f8", (3,)),

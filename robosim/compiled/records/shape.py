@@ -13,6 +13,12 @@ where two shapes may touch during a step. Each such place is a feature, a FEATUR
 - RIM_EDGE: a circle of `radius` less the other's share against an edge with that share around it.
   As RIM, but that o lies on the edge, and n is its direction, or 0 for a point. The normal across
   the edge is the one that parts the two most, to be found from the angle `sign` about the edge.
+- OVAL: an ellipsoid against a plane, where it is nearest to the plane. As PLANE, but that p is the
+  centre of the ellipsoid.
+- OVAL_EDGE: an ellipsoid against an edge or a point with a radius around it. As RIM_EDGE, but that
+  the fourth vector is the normal from the edge to the ellipsoid that parts the two most.
+- OVAL_PAIR: an ellipsoid against another one or a rim. As OVAL_EDGE, but that o is a centre, n the
+  axis of the rim, and the other's share of the radius that of the rim.
 - EDGE: edges of polytopes, through `a0` along the unit vector `a1` and through `b0` along
   `b1`; n = sign a1 x b1 / |a1 x b1| points from A to B, gap = n . (b0 - a0).
 
@@ -33,7 +39,7 @@ SHAPE = np.dtype(
         ("kind", "i8"),
         ("x", "f8", (3,)),  # origin in body axes from the centre of mass
         ("R", "f8", (3, 3)),  # shape to body axes
-        ("radius", "f8"),  # of a sphere, a capsule or a cylinder
+        ("radius", "f8"),  # of a sphere, a capsule or a cylinder, the largest one of an ellipsoid
         ("half_length", "f8"),  # of the axis, along z
         ("reach", "f8"),  # farthest point from the origin, inf for a half-space
         ("lower", "f8", (3,)),  # bounds in the shape's axes

@@ -11,6 +11,7 @@ from robosim.compiled.kinds import (
     CHOOSE_FEATURES,
     DRY,
     HINGE,
+    OVAL,
     RATE,
     RIM,
 )
@@ -49,6 +50,7 @@ from robosim.kernels.contact.slots import (
 from robosim.kernels.contact.turning import describe_companion, start_companion
 from robosim.kernels.equations.algebra import assign, dot, fill
 from robosim.kernels.narrow_phase.cylinder import FLAT, NEARLY_FLAT
+from robosim.kernels.narrow_phase.ovals import oval_reach
 from robosim.kernels.status import CONVERGED, GOES_THROUGH, NEEDS_BLOCKS, NEEDS_GRAPH
 
 # Of the largest impulse, what a bearing holds that carries nothing: a cone has to have an interior.
@@ -202,6 +204,8 @@ def ground_gap(contact, pose):
         if contact.lying != 0:
             return pick(size > NEARLY_FLAT, inf, height)
         return pick(size < FLAT, inf, height - reach * size)
+    if contact.kind == OVAL:
+        return height - reach - oval_reach(contact.semi_axes, R[2])
     return height - reach
 
 

@@ -10,13 +10,13 @@ and with impulses f in that frame the wrenches at the first knot are ``L^T f`` o
 of the material points that touch, rolling included. R and R_o are the derivatives of u by the
 motions of the two bodies.
 
-What is round rolls: a ball of some radius about its centre, a rim, which is a circle of the body,
-about its own. The arm from that middle of rolling to the contact follows the normal, not the body.
-Where it changes, as that of a rim that leans over, it counts with its mean of both knots. So does
-the point of a moving plane that is touched: it travels over the other body, and the displacements
-of the points that are touched at either knot count half. All this is of second order. Where edges
-cross, where a rim touches an edge or a side, and where a contact travels along the axis of a
-capsule, it is that of the first knot.
+What is round rolls: a ball of some radius, an ellipsoid, or a rim, which is a circle of the body,
+about its centre. The arm from that middle of rolling to the contact follows the normal, not the
+body. Where it changes, as that of a rim that leans over, it counts with its mean of both knots. So
+does the arm of what an ellipsoid touches. The point of a moving plane that is touched travels over
+that, and the displacements of the points that are touched at either knot count half. All this is of
+second order. Where edges cross, where a rim touches an edge or a side, and where two capsules touch
+elsewhere along their axes, the contact is that of the first knot.
 
 A surface may move by itself, as a belt does: see `surfaces`. Where friction depends on the
 direction, both tangents are scaled: see `directions`.
@@ -26,12 +26,21 @@ Limits and the dry friction of coordinates, which are the same on joints, are in
 
 from math import sqrt
 
-from robosim.compiled.kinds import EDGE, LIMIT, PLANE, RIM, RIM_EDGE
+from robosim.compiled.kinds import EDGE, LIMIT, OVAL, PLANE, RIM, RIM_EDGE, ROUND
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import pick
 from robosim.kernels.compiler.rows import row_of, shifted, write_row
 from robosim.kernels.contact.directions import direct_tangents
-from robosim.kernels.contact.rims import is_rim, place_rim, place_rim_edge, rim_row
+from robosim.kernels.contact.ovals import (
+    add_oval_rows,
+    is_oval_pair,
+    move_other,
+    oval_row,
+    place_oval,
+    place_oval_pair,
+    start_other,
+)
+from robosim.kernels.contact.rims import place_rim_edge
 from robosim.kernels.contact.surfaces import add_drift_rows, mean_drift, start_drift
 from robosim.kernels.equations.algebra import cross, dot, perpendiculars, rotate
 
@@ -48,10 +57,17 @@ def on_joint(contact):
 
 
 @kernel
+def has_arm(contact):
+    """Whether the body touches with a point of a rim or an ellipsoid, which has a centre."""
+    return contact.kind >= RIM_EDGE
+
+
+@kernel
 def place_contact(contact, poses, t):
     """Signed gap, and in t: w = normal, y and z = arms of body and other to the point of contact.
 
-    The arms end in the rounding's axis where there is one. Of a rim, t.arm is its own radius there.
+    The arms end in the rounding's axis where there is one. Of rims and ellipsoids, t.arm leads
+    there from their centre.
     """
     a, b = poses[contact.other], poses[contact.body]
     rotate(b.R, contact.p, t.y)
@@ -65,11 +81,13 @@ def place_contact(contact, poses, t):
         return gap
     if contact.kind == EDGE:
         return place_edges(contact, a, b, t)
-    if contact.kind == RIM:
-        return place_rim(contact, a, b, t)
     if contact.kind == RIM_EDGE:
         return place_rim_edge(contact, a, b, t)
-    return place_segments(contact, a, b, t)
+    if contact.kind == ROUND:
+        return place_segments(contact, a, b, t)
+    if contact.kind <= OVAL:
+        return place_oval(contact, a, b, t)
+    return place_oval_pair(contact, a, b, t)
 
 
 @kernel
@@ -160,7 +178,7 @@ def start_contact(contact, poses, dt, w, t):
     step_back(contact, gap, dt, w)
     for i in range(3):
         n[i] = t.w[i]
-        if is_rim(contact):
+        if has_arm(contact):
             w.roll1[i], w.roll[i] = t.arm[i], t.arm[i]
             w.center1[i], w.arm1[i] = t.y[i] - t.arm[i], t.y[i]
         else:
@@ -177,6 +195,8 @@ def start_contact(contact, poses, dt, w, t):
             # Its side of the contact, then back into the middle of its own rounding.
             w.roll_o[i] = contact.radius_o * n[i]
             w.center_o[i] = w.arm_o[i] - gap * n[i] - w.roll_o[i]
+        if is_oval_pair(contact):
+            start_other(contact, a, gap, n, w)
         spread_rows(w.frame, w.arm_o, -1.0, w.L_o)
     w.drift[0], w.drift[1] = 0.0, 0.0
     if contact.drifts != 0:
@@ -230,7 +250,7 @@ def move_contact(contact, poses, motions, dt, w, t):
         mean_drift(contact, poses[contact.other], poses[contact.body], dt, w, t)
     w.u[0], w.u[1], w.u[2] = w.drift[0], w.drift[1], (w.gap - w.step_back) / dt
     other_moves = moves(contact.other, poses)
-    if contact.kind == RIM:
+    if contact.kind >= RIM:
         for i in range(3):
             w.roll[i] = 0.5 * (w.roll1[i] + t.arm[i])
     elif contact.kind == PLANE and other_moves:
@@ -242,6 +262,8 @@ def move_contact(contact, poses, motions, dt, w, t):
             w.center2_o[i] = t.z[i] - height * t.w[i]
         add_travelled_slip(motions[contact.other], dt, w, t)
     elif other_moves:
+        if is_oval_pair(contact):
+            move_other(contact, poses[contact.other], w, t)
         add_slip(motions[contact.other], w.center_o, w.roll_o, dt, -1.0, w, t)
     if moves(contact.body, poses):
         add_slip(motions[contact.body], w.center1, w.roll, dt, 1.0, w, t)
@@ -250,7 +272,7 @@ def move_contact(contact, poses, motions, dt, w, t):
 @kernel
 def is_plane(contact):
     """Whether the other touches with a plane, over which the contact travels."""
-    return contact.kind == PLANE or contact.kind == RIM
+    return contact.kind == PLANE or contact.kind == RIM or contact.kind == OVAL
 
 
 @kernel
@@ -302,13 +324,16 @@ def differentiate_contact(contact, poses, motions, w, t):
             t.R_J[0, i], t.R_J[1, i], t.R_J[2, i] = t.w[i], t.y[i], t.z[i]
     if body_moves:
         slip_rows(w, motions[contact.body].P, w.center1, w.roll, 1.0, w.R, t)
-        if contact.kind == RIM:
+        if contact.kind == RIM or contact.kind == OVAL:
             n = t.R_J[0] if travels else w.frame[2]
-            add_rim_rows(contact, poses[contact.body], n, motions[contact.body].P, w, t)
+            add_arm_rows(contact, poses[contact.body], n, motions[contact.body].P, w, t)
     if travels:
         travelled_rows(contact, poses, motions, w, t)
     elif other_moves:
         slip_rows(w, motions[contact.other].P, w.center_o, w.roll_o, -1.0, w.R_o, t)
+    if is_oval_pair(contact):
+        place_contact(contact, poses, t)
+        add_oval_rows(contact, poses, motions, w, t)
     if contact.drifts != 0 and is_plane(contact):
         place_contact(contact, poses, t)
         add_drift_rows(contact, poses[contact.other], poses[contact.body], w, t)
@@ -333,16 +358,14 @@ def slip_rows(w, P, center, roll, sign, out, t):
 
 
 @kernel
-def add_rim_rows(contact, pose, n, P, w, t):
-    """To the derivative of the slip: what a rim's arm at the second knot changes by as it turns.
+def add_arm_rows(contact, pose, n, P, w, t):
+    """To the derivative of the slip: what the arm at the second knot changes by as the body turns.
 
     Of the slip it has (P x arm) / dt.
     """
-    a = t.S_a[0]
-    rotate(pose.R, contact.p_end, a)
     for row in range(2):
         cross(w.frame[row], P[1:], t.w)
-        rim_row(contact, a, n, t.w, t, t.y)
+        oval_row(contact, pose, n, t.w, t, t.y)
         for i in range(3):
             w.R[row, 3 + i] += t.y[i]
 
@@ -355,15 +378,14 @@ def travelled_rows(contact, poses, motions, w, t):
     touches and h the plane's own distance; its displacement (1 - R(P)^T) c counts half.
     """
     P, n, y, r = motions[contact.other].P, t.R_J[0], t.R_J[1], t.R_J[2]
-    first, e, f, g, row_of_rim = t.S_a[1], t.S_a[2], t.S_a[3], t.S_a[4], t.S_a[5]
-    a, arm, turn = t.S_b[0], t.S_b[1], t.S_b[2]
+    first, e, f, g, by_body = t.S_a[1], t.S_a[2], t.S_a[3], t.S_a[4], t.S_a[5]
+    arm, turn = t.S_b[1], t.S_b[2]
     height = height_over_plane(contact, w)
     turned(P, w.center_o, first)
     for i in range(3):
         first[i] += w.center_o[i]
         arm[i] = 0.0
-    if contact.kind == RIM:
-        rotate(poses[contact.body].R, contact.p_end, a)
+    if contact.kind != PLANE:
         for i in range(3):
             arm[i] = 2.0 * w.roll[i] - w.roll1[i]
     for row in range(2):
@@ -400,11 +422,11 @@ def travelled_rows(contact, poses, motions, w, t):
             else:
                 for i in range(3):
                     turn[i] -= g[i]
-                # Of the axis for the body, and for the other all that turns with both but that.
-                rim_row(contact, a, n, turn, t, row_of_rim)
+                # Of the body alone, and for the other all that turns with both but that.
+                oval_row(contact, poses[contact.body], n, turn, t, by_body)
                 cross(arm, turn, t.y)
                 for i in range(3):
-                    w.R_o[row, 3 + i] += t.y[i] - row_of_rim[i]
-                rim_row(contact, a, n, g, t, row_of_rim)
+                    w.R_o[row, 3 + i] += t.y[i] - by_body[i]
+                oval_row(contact, poses[contact.body], n, g, t, by_body)
                 for i in range(3):
-                    w.R[row, 3 + i] -= row_of_rim[i]
+                    w.R[row, 3 + i] -= by_body[i]

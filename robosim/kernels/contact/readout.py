@@ -4,9 +4,8 @@ from math import inf
 
 from robosim.compiled.kinds import TORSION
 from robosim.kernels.compiler.jit import entry, kernel
-from robosim.kernels.contact.kinematics import on_joint, place_contact
+from robosim.kernels.contact.kinematics import has_arm, on_joint, place_contact
 from robosim.kernels.contact.law import contact_impulse
-from robosim.kernels.contact.rims import is_rim
 from robosim.kernels.contact.slots import find_near
 from robosim.kernels.contact.turning import is_companion, turn_to_world
 from robosim.kernels.equations.algebra import assign, fill
@@ -36,7 +35,7 @@ def read_contacts(model, state, memory, work, out):
         reading.body = contact.other if flipped else contact.body
         reading.other = contact.body if flipped else contact.other
         for i in range(3):
-            inward = 0.0 if is_rim(contact) else contact.radius
+            inward = 0.0 if has_arm(contact) else contact.radius
             reading.position[i] = work.pose2[contact.body].x[i] + t.y[i] - inward * t.w[i]
             reading.normal[i] = sign * t.w[i]
             reading.impulse[i] = sign * t.f[i]

@@ -1,37 +1,15 @@
-"""Contacts of rims: circles of a body, which touch with the point that is nearest to the other."""
+"""Contacts of rims, which are circles of a body, and edges. On planes they are in `ovals`."""
 
 from math import sqrt
 
-from robosim.compiled.kinds import RIM, RIM_EDGE
 from robosim.kernels.compiler.jit import kernel
-from robosim.kernels.equations.algebra import cross, dot, rotate
+from robosim.kernels.equations.algebra import dot, rotate
 from robosim.kernels.narrow_phase.rims import (
     lowest_on_rim,
     nearest_on_rim,
     normal_about_edge,
     turn_about_edge,
 )
-
-
-@kernel
-def is_rim(contact):
-    """Whether the body touches with a rim."""
-    return contact.kind == RIM or contact.kind == RIM_EDGE
-
-
-@kernel
-def place_rim(contact, a, b, t):
-    """`place_contact` of a circle and a plane: where the circle is nearest to the plane."""
-    rotate(a.R, contact.o_end, t.w)
-    rotate(b.R, contact.p_end, t.z)
-    lowest_on_rim(t.z, t.w, contact.radius, t.arm)
-    gap = 0.0
-    rotate(a.R, contact.o, t.f)
-    for i in range(3):
-        t.y[i] += t.arm[i]
-        t.z[i] = b.x[i] + t.y[i] - a.x[i]
-        gap += t.w[i] * (t.z[i] - t.f[i])
-    return gap
 
 
 @kernel
@@ -64,20 +42,3 @@ def place_rim_edge(contact, a, b, t):
         t.z[i] = b.x[i] + t.y[i] - a.x[i]
         gap += t.w[i] * (offset[i] + t.arm[i])
     return gap
-
-
-@kernel
-def rim_row(contact, a, n, along, t, out):
-    """out (3,): `along` times what a rim's arm at the second knot changes by as its axis turns.
-
-    With axis a and normal n the arm is radius / size (slope a - n), where slope = a . n and
-    size^2 = 1 - slope^2.
-    """
-    slope = dot(a, n)
-    inverse = 1.0 / sqrt(max(1.0 - slope * slope, 1e-24))
-    cross(a, n, t.z)
-    cross(a, along, t.arm)
-    part, across = dot(a, along), dot(n, along)
-    tilt = part + slope * (slope * part - across) * inverse * inverse
-    for i in range(3):
-        out[i] = contact.radius * inverse * (tilt * t.z[i] + slope * t.arm[i])

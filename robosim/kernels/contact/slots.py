@@ -4,10 +4,15 @@ A pair of shapes has room for its features among the workspace's slots. A featur
 at the last step keeps its slot, and with it the impulse that the solver starts from.
 """
 
-from math import inf
+from math import inf, sqrt
 
 from robosim.compiled.kinds import (
+    EDGE,
+    ELLIPSOID,
     HALF_SPACE,
+    OVAL,
+    OVAL_EDGE,
+    OVAL_PAIR,
     PLANE,
     RIM,
     RIM_EDGE,
@@ -15,11 +20,10 @@ from robosim.compiled.kinds import (
     ROUND,
     SLIP,
 )
-from robosim.kernels.compiler.jit import kernel
+from robosim.kernels.compiler.jit import aside, kernel
 from robosim.kernels.contact.kinematics import depth_left, place_contact
 from robosim.kernels.contact.reach import hulls_apart
-from robosim.kernels.contact.rims import is_rim
-from robosim.kernels.equations.algebra import assign, dot, rotate_back
+from robosim.kernels.equations.algebra import assign, dot, fill, rotate_back
 from robosim.kernels.narrow_phase.find import find_features
 
 THIS_STEP = 2**62  # id of a feature that no feature of the next step takes over
@@ -125,8 +129,14 @@ def thickness(shape):
 def goes_through(contact, before, after, t):
     """Whether round shapes have gone through each other from one knot to the other.
 
-    Then their normals are more than a right angle apart, and they come too near on the way.
+    Then their normals are more than a right angle apart, and they come too near on the way. Of
+    ellipsoids only the normals tell.
     """
+    if contact.kind == OVAL_EDGE or contact.kind == OVAL_PAIR:
+        place_contact(contact, before, t)
+        assign(t.w, t.S_b[0])
+        place_contact(contact, after, t)
+        return dot(t.S_b[0], t.w) < 0.0
     if contact.kind != ROUND:
         return False
     near, before_it = contact.radius + contact.radius_o, t.R_J[0]
@@ -203,7 +213,7 @@ def has_turned_rim(model, system, work, p):
     pair = model.collision.pairs[p]
     for slot in range(pair.slot_begin, pair.slot_end):
         contact, c = work.slots[slot], work.contacts[slot]
-        if work.ids[slot] >= 0 and work.entered[slot] != 0 and is_rim(contact):
+        if work.ids[slot] >= 0 and work.entered[slot] != 0:
             pushes = c.gamma > contact.mass * c.s
             if pushes and turns_over(contact, system.pose1, work.pose2, work.scratch[0]):
                 return True
@@ -212,11 +222,13 @@ def has_turned_rim(model, system, work, p):
 
 @kernel
 def turns_over(contact, before, after, t):
-    """Whether the lowest point of a rim goes round by more than 30 degrees over the interval."""
+    """Whether the lowest point of a rim or an ellipsoid goes round by more than 30 degrees."""
+    if contact.kind != RIM and contact.kind != RIM_EDGE and contact.kind != OVAL:
+        return False
     place_contact(contact, before, t)
     assign(t.arm, t.R_J[0])
     place_contact(contact, after, t)
-    return dot(t.R_J[0], t.arm) < TURNS_OVER * contact.radius * contact.radius
+    return dot(t.R_J[0], t.arm) < TURNS_OVER * dot(t.R_J[0], t.R_J[0])
 
 
 @kernel
@@ -301,10 +313,12 @@ def describe(model, pair, feature, contact, slot):
     contact.radius, contact.radius_o = 0.0, 0.0
     if feature.kind == PLANE or feature.kind == RIM:
         contact.radius = feature.radius
-    elif feature.kind == RIM_EDGE and feature.flip != 0:
+    elif feature.kind != ROUND and feature.flip != 0:
         contact.radius, contact.radius_o = feature.radius_a, feature.radius - feature.radius_a
-    elif feature.kind == ROUND or feature.kind == RIM_EDGE:
+    elif feature.kind != EDGE:
         contact.radius, contact.radius_o = feature.radius - feature.radius_a, feature.radius_a
+    if feature.kind >= RIM:
+        describe_axes(model.collision.shapes, pair, feature, contact)
     mass = 0.0
     for body in (contact.body, contact.other):
         if body < model.bodies.shape[0]:
@@ -323,3 +337,44 @@ def describe(model, pair, feature, contact, slot):
         contact.scale, contact.torsion, contact.rolling = pair.scale, pair.torsion, pair.rolling
         contact.companion = pair.companion + (slot - pair.slot_begin) * pair.companions
         contact.first_resists = pair.first_resists
+
+
+@aside
+def describe_axes(shapes, pair, feature, contact):
+    """The semi-axes of a contact's rim or ellipsoid, and of what that touches."""
+    if feature.kind == RIM:
+        put_disc(contact.p_end, contact.radius, contact.semi_axes)
+        return
+    flipped = feature.flip != 0
+    put_axes(shapes[pair.shape_a if flipped else pair.shape_b], contact.semi_axes)
+    fill(0.0, contact.semi_axes_o)
+    if feature.kind != OVAL_PAIR:
+        return
+    other = shapes[pair.shape_b if flipped else pair.shape_a]
+    if other.kind == ELLIPSOID:
+        put_axes(other, contact.semi_axes_o)
+    else:
+        put_disc(contact.o_end, contact.radius_o, contact.semi_axes_o)
+        contact.radius_o = 0.0
+        fill(0.0, contact.o_end)
+
+
+@kernel
+def put_axes(shape, out):
+    """out (3, 3): the semi-axes of an ellipsoid in axes of its body, as columns."""
+    for i in range(3):
+        for k in range(3):
+            out[i, k] = shape.R[i, k] * shape.upper[k]
+
+
+@kernel
+def put_disc(axis, radius, out):
+    """out (3, 3): the semi-axes of a disc around a unit vector, as columns; the third one is 0."""
+    k = 0 if abs(axis[0]) < 0.9 else 1
+    size = radius / sqrt(1.0 - axis[k] * axis[k])
+    for i in range(3):
+        out[i, 0], out[i, 2] = -size * axis[k] * axis[i], 0.0
+    out[k, 0] += size
+    for i in range(3):
+        j, m = (i + 1) % 3, (i + 2) % 3
+        out[i, 1] = axis[j] * out[m, 0] - axis[m] * out[j, 0]

@@ -6,10 +6,10 @@ that are touched at either knot count half: that at the first knot with what it 
 the second with what it has covered, which is the series in -A. Elsewhere only the first counts.
 """
 
-from robosim.compiled.kinds import RIM
+from robosim.compiled.kinds import PLANE
 from robosim.kernels.compiler.jit import aside, kernel
 from robosim.kernels.compiler.lanes import pick
-from robosim.kernels.contact.rims import rim_row
+from robosim.kernels.contact.ovals import oval_row
 from robosim.kernels.equations.algebra import assign, cross, dot, fill, rotate
 
 STICKS = 1e-6  # slip up to which there is none at a knot [m/s], as of two points that share it
@@ -65,7 +65,7 @@ def touched_arms(contact, t):
     At the knot of which `place_contact` has left the normal and arms in t; on a plane.
     """
     for i in range(3):
-        if contact.kind == RIM:
+        if contact.kind != PLANE:
             t.S_a[0, i], t.S_a[1, i], t.S_a[2, i] = t.y[i], t.z[i], t.arm[i]
         else:
             t.S_a[2, i] = -contact.radius * t.w[i]
@@ -120,18 +120,17 @@ def change_by_arm(e, factor, dt, t):
 @kernel
 def move_arm(contact, b, R, R_o, t):
     """Rows += what t.S_a[3] has of how the arm to the contact turns with either body."""
-    g, arm, rim, y, axis, by_axis = t.S_a[3], t.S_a[0], t.S_a[2], t.S_a[4], t.S_a[5], t.S_b[4]
-    fill(0.0, by_axis)
-    if contact.kind == RIM:
-        rotate(b.R, contact.p_end, axis)
-        rim_row(contact, axis, t.w, g, t, by_axis)
+    g, arm, rim, y, by_body = t.S_a[3], t.S_a[0], t.S_a[2], t.S_a[4], t.S_b[4]
+    fill(0.0, by_body)
+    if contact.kind != PLANE:
+        oval_row(contact, b, t.w, g, t, by_body)
     for i in range(3):
         y[i] = arm[i] - rim[i]
     cross(y, g, t.y)
     cross(rim, g, t.f)
     for i in range(3):
-        R[3 + i] += t.y[i] + by_axis[i]
-        R_o[3 + i] += t.f[i] - by_axis[i]
+        R[3 + i] += t.y[i] + by_body[i]
+        R_o[3 + i] += t.f[i] - by_body[i]
 
 
 @kernel

@@ -8,7 +8,7 @@ in the last step mostly does so in this one.
 
 from math import inf, sqrt
 
-from robosim.compiled.kinds import CYLINDER, POLYTOPE
+from robosim.compiled.kinds import CYLINDER, ELLIPSOID, POLYTOPE
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.equations.algebra import assign, dot, rotate, rotate_back
 from robosim.kernels.narrow_phase.gjk import shrink_simplex
@@ -50,6 +50,12 @@ def farthest_point(data, shape, d, start, out):
         across = sqrt(d[0] * d[0] + d[1] * d[1])
         scale = shape.radius / across if across > 1e-12 else 0.0
         out[0], out[1], out[2] = scale * d[0], scale * d[1], end
+    elif shape.kind == ELLIPSOID:
+        half, square = shape.upper, 0.0
+        for k in range(3):
+            square += (half[k] * d[k]) ** 2
+        for k in range(3):
+            out[k] = half[k] * half[k] * d[k] / sqrt(square)
     else:
         for k in range(3):
             out[k] = shape.radius * d[k]

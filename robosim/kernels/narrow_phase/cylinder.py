@@ -13,7 +13,7 @@ the second of. Normals point from the first shape to the second.
 
 from math import inf, sqrt
 
-from robosim.compiled.kinds import CORNER, CROSSING, CYLINDER, FACE_1, FACE_2, NOTHING
+from robosim.compiled.kinds import CORNER, CROSSING, CYLINDER, ELLIPSOID, FACE_1, FACE_2, NOTHING
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.equations.algebra import assign, cross, dot
 from robosim.kernels.narrow_phase.candidates import (
@@ -23,6 +23,7 @@ from robosim.kernels.narrow_phase.candidates import (
     add_round,
 )
 from robosim.kernels.narrow_phase.clip import lies_over, outward
+from robosim.kernels.narrow_phase.ovals import oval_reach
 from robosim.kernels.narrow_phase.points import between_segments, farthest, normalize, offset_dot
 from robosim.kernels.narrow_phase.rims import (
     best_about_edge,
@@ -74,6 +75,8 @@ def reach(scratch, which, n):
         x, y, z = n[1] * a[2] - n[2] * a[1], n[2] * a[0] - n[0] * a[2], n[0] * a[1] - n[1] * a[0]
         across = sqrt(x * x + y * y + z * z)
         return dot(n, poly.x) + poly.half_length * abs(along) + poly.rim * across
+    if poly.kind == ELLIPSOID:
+        return dot(n, poly.x) + oval_reach(poly.semi_axes, n)
     return dot(vertices[farthest(vertices, poly.n_vertices, n)].p, n) + poly.radius
 
 

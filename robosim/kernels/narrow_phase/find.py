@@ -2,24 +2,24 @@
 
 `find_features` looks at a pair of shapes once, at the start of a step, and leaves a few
 features, frozen to the bodies, whose gaps the integrator then follows to the end of the step.
-The record FEATURE and its four kinds are described in robosim.compiled.records.shape.
+The record FEATURE and its kinds are described in robosim.compiled.records.shape.
 
 The shape of the higher kind comes first and gives the frame in which all is done (place.py). A
 terrain is taken triangle by triangle (terrain.py). Flat faces are for convex.py, cylinders for
-cylinder.py, and round shapes for rounds.py. The best candidates (reduce.py) become features at the
-end.
+cylinder.py, ellipsoids for ellipsoid.py, and other round shapes for rounds.py. The best candidates
+(reduce.py) become features at the end.
 """
 
 from math import inf
 
 from robosim.compiled.kinds import (
     CYLINDER,
+    EDGE,
+    ELLIPSOID,
     HALF_SPACE,
     HEIGHT_FIELD,
     MESH,
-    PLANE,
     POLYTOPE,
-    RIM,
     RIM_EDGE,
     ROUND,
 )
@@ -29,6 +29,11 @@ from robosim.kernels.narrow_phase.apart import SMALL, apart_by, climb
 from robosim.kernels.narrow_phase.candidates import add_plane
 from robosim.kernels.narrow_phase.convex import add_contacts
 from robosim.kernels.narrow_phase.cylinder import add_cylinder, add_over_plane
+from robosim.kernels.narrow_phase.ellipsoid import (
+    add_ellipsoid,
+    add_oval,
+    add_round_to_ellipsoid,
+)
 from robosim.kernels.narrow_phase.gjk import distance
 from robosim.kernels.narrow_phase.place import (
     boxes_apart,
@@ -56,6 +61,9 @@ def plane_contacts(scratch, topology):
     if second.kind == CYLINDER:
         add_over_plane(scratch, topology, o, N, -1)
         return
+    if second.kind == ELLIPSOID:
+        add_oval(scratch, o, N, 0)
+        return
     for i in range(second.n_vertices):
         add_plane(scratch, o, N, scratch.vertices[1, i].p, second.radius, i)
 
@@ -63,10 +71,13 @@ def plane_contacts(scratch, topology):
 @kernel
 def convex_contacts(scratch, data, second):
     """The piece in the first place and a second shape of any kind."""
-    if second.kind != CYLINDER:
+    if second.kind != CYLINDER and second.kind != ELLIPSOID:
         add_contacts(scratch, data)
     elif distance(scratch, scratch.pair[0].margin + second.radius) < inf:
-        add_cylinder(scratch, data.topology)
+        if second.kind == CYLINDER:
+            add_cylinder(scratch, data.topology)
+        else:
+            add_ellipsoid(scratch, data.topology)
 
 
 @kernel
@@ -107,7 +118,7 @@ def list_in_reach(scratch, data, first, second, look):
     apart = apart_by(scratch, data, first, second, look, pair.margin)
     if apart > pair.margin:
         return False
-    if second.kind == CYLINDER:
+    if second.kind == CYLINDER or second.kind == ELLIPSOID:
         list_whole(scratch, first, second)
         return True
     assign(look.normal, pair.plane)
@@ -164,7 +175,7 @@ def write_feature(scratch, c, first, second, swapped, out):
         to_body(first, place_1, c.a1, shift, out.a1)
         to_body(second, place_2, c.b0, 1.0, out.b0)
         to_body(second, place_2, c.b1, shift, out.b1)
-    if c.kind == PLANE or c.kind == RIM or c.kind == RIM_EDGE:
+    if c.kind != ROUND and c.kind != EDGE:
         out.flip = 1 - c.owner if swapped else c.owner
     if c.kind == RIM_EDGE:
         write_angle(scratch, c, second if c.owner == 1 else first, out)
@@ -221,6 +232,9 @@ def find_features(shapes, data, pose_a, pose_b, shape_a, shape_b, margin, look, 
         done = True
     elif first.kind <= CYLINDER:
         add_round_shapes(scratch)
+        done = True
+    elif first.kind == ELLIPSOID:
+        add_round_to_ellipsoid(scratch)
         done = True
     while not done and next_piece(scratch, data, first):
         convex_contacts(scratch, data, second)

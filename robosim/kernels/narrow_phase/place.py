@@ -1,8 +1,8 @@
 """Shapes put into the frame of a pair, which is that of its first shape or else the world's."""
 
-from math import inf
+from math import inf, sqrt
 
-from robosim.compiled.kinds import HALF_SPACE, POLYTOPE
+from robosim.compiled.kinds import ELLIPSOID, HALF_SPACE, POLYTOPE
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.equations.algebra import dot, rotate, rotate_back
 
@@ -170,7 +170,7 @@ def load_polytope(scratch, data, which, shape):
 
 @kernel
 def load_axis(scratch, which, shape):
-    """Put the axis of a cylinder or a capsule, or the middle of a sphere, in its poly."""
+    """Put the axis of a cylinder or a capsule, or the middle of another shape, in its poly."""
     poly, vertices = scratch.poly[which], scratch.vertices[which]
     poly.n_vertices, poly.n_faces, poly.n_edges = 1 if shape.half_length == 0.0 else 2, 0, 0
     poly.radius = shape.radius
@@ -179,6 +179,17 @@ def load_axis(scratch, which, shape):
         vertices[0].p[c], vertices[1].p[c] = poly.x[c] - along, poly.x[c] + along
     list_all(scratch, which)
     bound(scratch, which)
+
+
+@kernel
+def load_ellipsoid(poly, shape):
+    """The semi-axes of an ellipsoid in its place, and its bounds."""
+    for i in range(3):
+        square = 0.0
+        for k in range(3):
+            poly.semi_axes[i, k] = shape.upper[k] * poly.R[i, k]
+            square += poly.semi_axes[i, k] ** 2
+        poly.lower[i], poly.upper[i] = poly.x[i] - sqrt(square), poly.x[i] + sqrt(square)
 
 
 @kernel
@@ -192,3 +203,5 @@ def load(scratch, data, which, shape):
         load_polytope(scratch, data, which, shape)
     elif shape.kind < POLYTOPE:
         load_axis(scratch, which, shape)
+        if shape.kind == ELLIPSOID:
+            load_ellipsoid(poly, shape)
