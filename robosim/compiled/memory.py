@@ -51,7 +51,7 @@ class Guesses(NamedTuple):
 class Coupled(NamedTuple):
     """Contacts between bodies of a tree, which are no part of its elimination."""
 
-    count: NDArray[np.int64]  # (1,) of contacts
+    number: NDArray[np.int64]  # (1,) of contacts
     columns: NDArray[np.void]  # (MOST_COUPLED,) COLUMN, or (0,) if bodies cannot touch each other
     entries: NDArray[np.void]  # (n,) ENTRY
     last: NDArray[np.int64]  # (nb,) the last entry of each body's joint, or -1
@@ -128,7 +128,7 @@ def _make_coupled(model: Model) -> Coupled:
         depth[b] = depth[model.joints["parent"][b]] + 1
     joints = int((depth[pairs["body_a"]] + depth[pairs["body_b"]]).max(initial=0))
     return Coupled(
-        count=np.zeros(1, dtype=np.int64),
+        number=np.zeros(1, dtype=np.int64),
         columns=aligned(most, COLUMN),
         entries=aligned(most * joints, ENTRY),
         last=np.zeros(nb, dtype=np.int64),

@@ -25,7 +25,7 @@ def started(robot: Mechanism, solver: str | None) -> Simulation:
 
 def coupled(sim: Simulation) -> int:
     """Contacts between bodies in the equations of the last step."""
-    return int(sim.engine.parts.memory.system.coupled.count[0])
+    return int(sim.engine.parts.memory.system.coupled.number[0])
 
 
 @pytest.mark.parametrize("base", ["floating", "fixed"])

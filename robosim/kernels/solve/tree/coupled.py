@@ -41,8 +41,8 @@ from robosim.kernels.solve.tree.loops import forces_of_turn
 def add_column(contact, w, R, R_o, held, system):
     """Take a contact between two bodies into what is solved for beside the tree."""
     coupled = system.coupled
-    column = coupled.columns[coupled.count[0]]
-    coupled.count[0] += 1
+    column = coupled.columns[coupled.number[0]]
+    coupled.number[0] += 1
     column.body, column.other = contact.body, contact.other
     put_side(w.L, w.A, R, system.tree[contact.body], held, column.B, column.C)
     put_side(w.L_o, w.A, R_o, system.tree[contact.other], held, column.B_o, column.C_o)
@@ -68,7 +68,7 @@ def put_side(L, A, R, w, held, B, C):
 def factor_coupled(model, system, held):
     """Factors of the contacts' motions, beside those of the tree; not 0 if they are singular."""
     coupled, nb = system.coupled, model.bodies.shape[0]
-    size = 3 * coupled.count[0]
+    size = 3 * coupled.number[0]
     for b in range(nb):
         coupled.last[b] = -1
     for i in range(size):
@@ -76,7 +76,7 @@ def factor_coupled(model, system, held):
             coupled.matrix[i, k] = 0.0
         coupled.matrix[i, i] = 1.0
     end = 0
-    for n in range(coupled.count[0]):
+    for n in range(coupled.number[0]):
         column = coupled.columns[n]
         column.begin = end
         b, other = column.body, column.other
@@ -185,7 +185,7 @@ def carry_row(joint, w, B, C, V, Y, held):
 def answer_coupled(model, system):
     """Add to the rates of joints, their parents at rest, what the contacts' motions give; 0."""
     coupled, joints = system.coupled, model.joints
-    for n in range(coupled.count[0]):
+    for n in range(coupled.number[0]):
         column = coupled.columns[n]
         for i in range(3):
             total = 0.0
@@ -197,9 +197,9 @@ def answer_coupled(model, system):
                 for k in range(joints[b].m_T + joints[b].m_R):
                     total += entry.V[i, k] * rates[k]
             coupled.known[3 * n + i] = total
-    size = 3 * coupled.count[0]
+    size = 3 * coupled.number[0]
     lu_pivoted_solve(coupled.matrix, coupled.rows, coupled.known, coupled.motion, size)
-    for n in range(coupled.count[0]):
+    for n in range(coupled.number[0]):
         column, u = coupled.columns[n], coupled.motion[3 * n : 3 * n + 3]
         for at in range(column.begin, column.end):
             entry = coupled.entries[at]

@@ -189,7 +189,7 @@ def residual(model, system, work, dt, info):
 @kernel
 def open_blocks(model, system, work):
     """Blocks of the bodies at the unknowns, before contacts."""
-    system.coupled.count[0] = 0
+    system.coupled.number[0] = 0
     own_blocks(model, system, work)
 
 
@@ -226,7 +226,7 @@ def factors_of(model, system, work, held):
     if is_tied(model):
         return factor_tied(model, system, work, held)
     status = factor_joints(model, None, system, work, held)
-    if status == 0 and system.coupled.count[0] > 0:
+    if status == 0 and system.coupled.number[0] > 0:
         status = factor_coupled(model, system, held)
     return status
 
@@ -338,7 +338,7 @@ def needs_velocities():
 @kernel
 def hold_bodies(model, system, work):
     """Blocks of the projection at the second knot before contacts; work.rhs = momenta."""
-    system.coupled.count[0] = 0
+    system.coupled.number[0] = 0
     for i in range(model.bodies.shape[0]):
         # The next interval finds its inertias here.
         w, J = system.tree[i], system.inertias[i].J

@@ -35,7 +35,7 @@ def solve_joints(model, loops, system, work, x, held, before):
     """
     joints, rows, tree = model.joints, work.joints, system.tree
     sweep_to_root(joints, loops, rows, tree, system.border, system.arms, x, held)
-    if loops is None and system.coupled.count[0] > 0:
+    if loops is None and system.coupled.number[0] > 0:
         answer_coupled(model, system)
     sweep_to_leaves(joints, loops, tree, system.border, system.arms, x, before)
 
