@@ -49,7 +49,7 @@ def overlapping_pairs(robot: Mechanism) -> list[tuple[str, str]]:
     # Here, so that loading a robot imports numba only where bodies may touch each other.
     from robosim.simulation import Simulation
 
-    gaps = Simulation(robot).shape_gaps(TOUCHING)
+    gaps = Simulation(robot, islands=False).shape_gaps(TOUCHING)
     scene = robot.touching_shapes()
     names = [obstacle_name(obstacle) for obstacle in robot.obstacles]
     free = floating_bases(robot.tree_joints)

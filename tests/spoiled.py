@@ -38,13 +38,15 @@ def floats(values: Any, name: str = "") -> Iterator[tuple[str, np.ndarray]]:
 
 def spoil_workspace(sim: Simulation) -> None:
     """Not a number, in all scratch memory."""
-    for name, array in floats(sim.parts.work):
-        key = name.partition(".")[0]
-        if name == SHARE:
-            continue
-        if key == "slots":
-            array[len(sim.parts.model.contacts) :] = np.nan
-        else:
-            array[: len(array) - (key in WORLD_LAST)] = np.nan
-    sim.parts.work.active[:] = sim.parts.work.entered[:] = 1
-    sim.parts.work.ids[:] = 0
+    for one in sim.engine.systems:
+        work, model = one.parts.work, one.parts.model
+        for name, array in floats(work):
+            key = name.partition(".")[0]
+            if name == SHARE:
+                continue
+            if key == "slots":
+                array[len(model.contacts) :] = np.nan
+            else:
+                array[: len(array) - (key in WORLD_LAST)] = np.nan
+        work.active[:] = work.entered[:] = 1
+        work.ids[:] = 0

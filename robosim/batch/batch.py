@@ -56,7 +56,7 @@ class BatchSimulation:
         Robots of a sequence must differ in numbers only, such as masses, friction or limits.
     n : int or None, number of states; for a sequence, its length
     timestep, gravity, **options
-        As for `Simulation`.
+        As for `Simulation`, but units of a world are solved together: ``islands`` is False.
     threads : int or None
         Number of threads; None: as many as there are cores.
     lanes : bool or "later"
@@ -82,6 +82,8 @@ class BatchSimulation:
         lanes: bool | str = True,
         **options: Any,
     ) -> None:
+        # The units of a world are solved together: a state is one system.
+        options["islands"] = False
         robots = robots_of(robot, n)
         if n is not None and len(robots) != n:
             raise OptionError(f"n is {n}, but there are {len(robots)} robots")

@@ -8,7 +8,7 @@ import numpy as np
 
 from robosim.compiled.records.step import INFO
 from robosim.control.controllers import GAINS
-from robosim.runtime.handles import Handle, RunBuffers
+from robosim.runtime.handles import NOTHING_SWEPT, Handle, RunBuffers
 from robosim.simulation import Simulation
 
 
@@ -43,7 +43,10 @@ class BatchBuffers:
         inputs = (*aims, self.torques, self.motions, self.controllers, self.starts)
         results = (self.q, self.v, self.tau, self.infos)
         arrays = (*inputs, np.full((n, 1), every), *results)
-        self.handles = [Handle(RunBuffers(*(array[i] for array in arrays))) for i in range(n)]
+        self.handles = [
+            Handle(RunBuffers._make((*(array[i] for array in arrays), NOTHING_SWEPT)))
+            for i in range(n)
+        ]
         self.addresses = np.array([handle.address for handle in self.handles])
 
 

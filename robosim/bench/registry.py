@@ -23,6 +23,7 @@ from robosim.bench import (
     precision,
     recursive,
     start,
+    worlds,
 )
 from robosim.bench.case import Case, Setup, versions
 from robosim.bench.report import Report, draw_rows
@@ -44,6 +45,7 @@ CASES: tuple[Case, ...] = (
     *precision.CASES,
     *recursive.CASES,
     *start.CASES,
+    *worlds.CASES,
 )
 
 

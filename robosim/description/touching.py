@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 
 import numpy as np
@@ -29,33 +30,39 @@ class Side:
     ----------
     bodies, solid, obstacles : tuple of str
         All bodies, those with collision geometry, and obstacles.
-    inner : tuple of pairs of str
-        Pairs of bodies that may touch each other.
     self_collision : bool
-    touches_itself : bool
-        Whether all pairs that can touch each other are allowed to.
+    robot : Mechanism or None
     """
 
     bodies: tuple[str, ...] = ()
     solid: tuple[str, ...] = ()
     obstacles: tuple[str, ...] = ()
-    inner: tuple[Pair, ...] = ()
     self_collision: bool = False
-    touches_itself: bool = True
+    robot: Whole | None = None
 
     @classmethod
     def of(cls, robot: Whole) -> Side:
         """The `Side` of a mechanism."""
-        inner = _inner(robot)
-        whole = inner if robot.self_collision else _inner(changed(robot, self_collision=True))
         return cls(
             tuple(body.name for body in robot.bodies),
             tuple(body.name for body in robot.bodies if body.collisions),
             tuple(dict.fromkeys(map(obstacle_name, robot.obstacles))),
-            inner,
             robot.self_collision,
-            set(map(frozenset, whole)) <= set(map(frozenset, inner)),
+            robot,
         )
+
+    @cached_property
+    def inner(self) -> tuple[Pair, ...]:
+        """Pairs of bodies that may touch each other."""
+        return () if self.robot is None else _inner(self.robot)
+
+    @cached_property
+    def touches_itself(self) -> bool:
+        """Whether all pairs that can touch each other are allowed to."""
+        if self.robot is None or self.self_collision:
+            return True
+        whole = _inner(changed(self.robot, self_collision=True))
+        return set(map(frozenset, whole)) <= set(map(frozenset, self.inner))
 
 
 def _inner(robot: Whole) -> tuple[Pair, ...]:

@@ -36,6 +36,7 @@ from robosim.runtime.duals import DualStep, assign_numbers
 from robosim.runtime.handles import Handle
 from robosim.simulation.notices import Silence
 from robosim.simulation.simulation import Simulation
+from robosim.simulation.start import Start
 from robosim.validation import Array
 
 SMOOTHER = 10.0  # contacts for derivatives, where those of a step are not found
@@ -258,7 +259,7 @@ class MaximalLinearizer(Linearizer[Simulation]):
                     element=f"joint '{joint.name}'",
                 )
         robot = with_present(sim.robot, parameters)
-        self._twin = sim.copy() if robot is sim.robot else sim.with_robot(robot)
+        self._twin = sim.one_system() if robot is sim.robot else sim.with_robot(robot)
         engine = self._twin.engine
         engine.notices = Silence()  # what there is to say, the simulation has said
         if contact_speed is not None:
@@ -468,6 +469,7 @@ class MaximalLinearizer(Linearizer[Simulation]):
             twin.set_state(given.q, given.v, time=given.time)
             given = given._replace(q=twin.q, v=twin.v)
         else:
+            assert isinstance(twin.start, Start)  # of one system
             twin.start.place(given.q, given.v, given.time)
         begin = twin.parts.state.joints["mid"].copy()
         twin.parts.loads.external["w"] = given.external

@@ -38,7 +38,7 @@ class Closer:
         if not self._constrained:
             return q, v
         if self._simulation is None:
-            self._simulation = Simulation(unresisting(self._robot), *self._asked)
+            self._simulation = Simulation(unresisting(self._robot), *self._asked, islands=False)
         self._simulation.set_state(q, v, hold=hold)
         return np.array(self._simulation.q), np.array(self._simulation.v)
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from robosim.compiled.loads import Loads
 from robosim.compiled.memory import Memory
 from robosim.compiled.model import Model, Options
+from robosim.compiled.records.island import BOX
 from robosim.compiled.records.step import INFO
 from robosim.compiled.state import State
 from robosim.compiled.workspace import Workspace
@@ -33,6 +34,7 @@ from robosim.runtime.background import Apart
 from robosim.runtime.features import provide
 
 Array = NDArray[np.float64]
+NOTHING_SWEPT = np.zeros(0, dtype=BOX)
 StepFunction = Callable[[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], int], None]
 
 
@@ -65,6 +67,7 @@ class RunBuffers(NamedTuple):
     v: Array  # (rows, nv) result: velocities at that knot
     tau: Array  # (rows, rates) result: forces on the coordinates over the step
     infos: NDArray[np.void]  # (n,) result: INFO
+    swept: NDArray[np.void]  # (nb,) result: BOX, swept by bodies of an island; (0,) of others
 
 
 def make_run_buffers(
@@ -95,6 +98,7 @@ def make_run_buffers(
         np.empty((rows, nv)),
         np.empty((rows, rates)),
         np.zeros(n, dtype=INFO),
+        NOTHING_SWEPT,
     )
 
 

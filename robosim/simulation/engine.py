@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from typing import Any
 
@@ -26,7 +26,7 @@ from robosim.simulation.alone import BUSY, Alone
 from robosim.simulation.checkpoint import DUE, FIRST_STAY, Counters, assign_parts, copied_parts
 from robosim.simulation.diagnosis import failure
 from robosim.simulation.notices import Notices, Silence
-from robosim.simulation.readings import Given, impulses_ahead
+from robosim.simulation.readings import Given, IslandParts, impulses_ahead
 from robosim.validation import Array
 
 LONGEST_STAY = 1000  # the number of steps is doubled each time, up to this
@@ -75,6 +75,7 @@ class Engine(Alone):
 
     handle: Handle
     single: Handle
+    step_states: StepFunction | None
 
     def __init__(
         self,
@@ -143,8 +144,12 @@ class Engine(Alone):
         other._begin()
         return other
 
-    def restore(self, other: Engine, torques: Array) -> None:
+    def restore(self, other: Any, torques: Array) -> None:
         """Copy the state of another engine; `torques` (nv,) are those of its last step."""
+        if not isinstance(other, Engine):
+            other.give(self)
+            self.counters.assign(other.counters.copied(torques))
+            return
         assign_parts(other.parts, self.parts)
         mine = self.parts
         if other.parts.model is mine.model:
@@ -189,11 +194,20 @@ class Engine(Alone):
             self._connect(wanted)
         self._near = -1, np.zeros(0, dtype=bool)
 
+    def at_once(self) -> tuple[Any, ...]:
+        """What `be_again` goes back to, without copies of arrays."""
+        of_parts = self.parts, self.handle, self.step_states, self.solver
+        return *of_parts, self._near, self._ahead
+
+    def be_again(self, present: tuple[Any, ...]) -> None:
+        """Go back to the parts and the solver of a moment before."""
+        self.parts, self.handle, self.step_states, self.solver, self._near, self._ahead = present
+
     def hand_over(self, parts: Parts) -> None:
         """Let kernels work on these parts."""
         self.parts = parts
         self.handle = Handle(parts)
-        self.step_states: StepFunction | None = None  # made in the first step
+        self.step_states = None  # made in the first step
         begin_compiling(self.handle)
 
     def start_anew(self, time: float) -> None:
@@ -221,6 +235,23 @@ class Engine(Alone):
             return timestep  # no step since the start
         # In the first interval after a start, only half of the impulses belong to the interval.
         return part * (0.5 if self.counters.last_is_first and part == timestep else 1.0)
+
+    @property
+    def state(self) -> State:
+        """The state, of which q and v are up to date."""
+        return self.parts.state
+
+    def refresh(self) -> None:
+        """Bring the state that users see up to date, which it always is."""
+
+    def whole_parts(self) -> Parts:
+        """Parts with all pairs of shapes."""
+        return self.parts
+
+    @property
+    def systems(self) -> Iterator[IslandParts]:
+        """What is solved by itself; see `robosim.simulation.worlds.Worlds`."""
+        yield IslandParts(self.robot, self.parts, self.last_interval, None)
 
     def advance(self, run: Handle, begin: int, end: int) -> None:
         """Take steps `begin` to `end` of a run in compiled code."""
@@ -356,16 +387,23 @@ class Engine(Alone):
             self._solvers[solver] = Parts(model, mine.state, memory, mine.loads, work, options)
         parts = self._solvers[solver]
         parts.memory.system.valid[:] = 0
-        if solver == "articulated":
-            state, guesses = parts.state, parts.memory.guesses
-            for joint, knot in zip(parts.model.joints, state.joints, strict=True):
-                begin, rates = joint["v_begin"], joint["m_T"] + joint["m_R"]
-                knot["mid"][:rates] = state.v[begin : begin + rates]
-                if joint["kind"] == BALL:
-                    knot["mid"][:rates] = state.bodies["omega"][joint["child"]]
-            guesses.joints["slope"], guesses.joints["missed"] = 0.0, 0.0
-            guesses.trend[:] = guesses.contact_trend[:] = 0.0
+        self.parts = parts
+        self.begin_rates()
         self.hand_over(parts)
+
+    def begin_rates(self) -> None:
+        """Let the solver of trees begin at the velocities of a knot to which another one led."""
+        parts = self.parts
+        if not parts.model.tree:
+            return
+        state, guesses = parts.state, parts.memory.guesses
+        for joint, knot in zip(parts.model.joints, state.joints, strict=True):
+            begin, rates = joint["v_begin"], joint["m_T"] + joint["m_R"]
+            knot["mid"][:rates] = state.v[begin : begin + rates]
+            if joint["kind"] == BALL:
+                knot["mid"][:rates] = state.bodies["omega"][joint["child"]]
+        guesses.joints["slope"], guesses.joints["missed"] = 0.0, 0.0
+        guesses.trend[:] = guesses.contact_trend[:] = 0.0
 
     def _patient(self, options: Options) -> Options:
         """Options with the number of attempts that suits the present solver."""

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, TypeVar
+
 import numpy as np
 
+from robosim.compiled.order import driven_elements
 from robosim.formulation import Contact
 from robosim.kinematics.kinematics import Kinematics
 from robosim.runtime.handles import Parts
@@ -16,6 +20,22 @@ from robosim.simulation.sensors import Ends
 from robosim.simulation.sensors import read as read_sensor
 from robosim.simulation.views import BodyState, LastStep, last_step
 from robosim.validation import Array, read_only
+
+T = TypeVar("T")
+
+
+class IslandInfo(NamedTuple):
+    """What is solved by itself.
+
+    Attributes
+    ----------
+    bodies : tuple of str
+    solver : str
+        The solver in use.
+    """
+
+    bodies: tuple[str, ...]
+    solver: str
 
 
 class Knot(Frames, SimulationBase):
@@ -31,7 +51,7 @@ class Knot(Frames, SimulationBase):
     """
 
     state: BodyState
-    engine: Engine
+    engine: Engine  # or one with the same readings, `robosim.simulation.worlds.Worlds`
 
     @property
     def parts(self) -> Parts:
@@ -46,6 +66,14 @@ class Knot(Frames, SimulationBase):
     def kinematics(self) -> Kinematics:
         """Poses, Jacobians and tendons in joint coordinates at the present knot."""
         return Kinematics(self.robot, self.q)
+
+    @property
+    def islands(self) -> list[IslandInfo]:
+        """The systems that are solved by themselves: a single one, or the islands of a world."""
+        return [
+            IslandInfo(tuple(body.name for body in one.robot.bodies), one.solver)
+            for one in self.engine.systems
+        ]
 
     @property
     def order(self) -> int:
@@ -63,12 +91,12 @@ class Knot(Frames, SimulationBase):
 
         To change them, use `set_state`.
         """
-        return read_only(self.parts.state.q[: self.robot.nq].copy())
+        return read_only(self.engine.state.q[: self.robot.nq].copy())
 
     @property
     def v(self) -> Array:
         """Joint velocities (nv,) at the knot, a read-only copy."""
-        return read_only(self.parts.state.v[: self.robot.nv].copy())
+        return read_only(self.engine.state.v[: self.robot.nv].copy())
 
     @property
     def torques(self) -> Array:
@@ -83,16 +111,18 @@ class Knot(Frames, SimulationBase):
             return read_only(np.zeros(self.robot.nv))
         if counters.drove is not None and counters.drove[0] == counters.steps:
             return read_only(counters.drove[1].copy())
-        return read_only(self.held.given(self.parts.state.q, self.timestep)[: self.robot.nv])
+        return read_only(self.held.given(self.engine.state.q, self.timestep)[: self.robot.nv])
 
     @property
     def last_step(self) -> LastStep | None:
         """Results of the last step: factors, active contacts, impulses; None before the first
-        step.
+        step, and of a world in several islands.
 
         The arrays are views of the step's memory, for derivatives without another run of the step.
         """
-        return last_step(self.parts) if self.steps else None
+        if not self.steps or len(list(self.engine.systems)) > 1:
+            return None
+        return last_step(next(self.engine.systems).parts)
 
     def sensor(self, name: str) -> float | Array:
         """The reading of one of ``robot.sensors`` at the knot: a number, or (3,) or (4,).
@@ -121,8 +151,8 @@ class Knot(Frames, SimulationBase):
         limits, actuators) are not included. If constraints are redundant, the distribution of a
         load among them is undetermined, and depends on the solver.
         """
-        engine = self.engine
-        return readings.joint_wrenches(self.robot, engine.parts, self.timestep)
+        each = [readings.joint_wrenches(*one[:2], self.timestep) for one in self.engine.systems]
+        return _in_order(each, [joint.name for joint in self.robot.joints])
 
     def accelerations(self) -> Array:
         """Accelerations (nb, 6) of centres of mass [m/s^2], and angular ones [rad/s^2]; world.
@@ -151,7 +181,7 @@ class Knot(Frames, SimulationBase):
 
     def constraint_violation(self) -> float:
         """Largest violation of a joint [m, or the sine of half an angle] at the knot."""
-        return energy.constraint_violation(self.parts)
+        return max(energy.constraint_violation(one.parts) for one in self.engine.systems)
 
     def contact_positions(self) -> Array:
         """Where each contact would touch, (nc, 3) [m], world, in the order of robot.contacts."""
@@ -162,15 +192,14 @@ class Knot(Frames, SimulationBase):
 
         Infinite without contacts, or if no shapes are that near.
         """
-        return readings.min_gap(self.robot, self.parts, within)
+        return readings.min_gap(self.robot, self.engine.whole_parts(), within)
 
     def shape_gaps(self, within: float = 0.1) -> Array:
         """Smallest gap of each pair of ``robot.touching_shapes()``, (np,) [m].
 
         Infinite for pairs that are not nearer than `within` [m].
         """
-        parts = self.parts
-        return readings.shape_gaps(parts, within)
+        return readings.shape_gaps(self.engine.whole_parts(), within)
 
     def contacts(self, ground: bool = True) -> list[Contact]:
         """All active contacts of the last step, closed or near.
@@ -178,12 +207,13 @@ class Knot(Frames, SimulationBase):
         Contact points with the ground (unless `ground` is False), shapes with obstacles and with
         each other; none before the first step.
         """
-        parts, interval = self.parts, self.engine.last_interval
-        if not ground and not len(parts.model.collision.pairs):
-            return []
-        values = parts.model, parts.state, parts.memory, parts.work
-        found = readings.contacts(self.robot, *values, interval)
-        return [contact for contact in found if ground or not contact.is_point]
+        return [
+            contact
+            for one in self.engine.systems
+            if ground or len(one.parts.model.collision.pairs)
+            for contact in one.contacts()
+            if ground or not contact.is_point
+        ]
 
     def limit_forces(self) -> Array:
         """Generalized forces of joint limits, dry joint friction and bearings, (nv,) [N, N m].
@@ -192,9 +222,11 @@ class Knot(Frames, SimulationBase):
         loops, and for tendons, see `limit_forces_of`; for constraints of joints, see
         `joint_wrenches`.
         """
-        parts, interval = self.parts, self.engine.last_interval
-        guesses = parts.memory.guesses
-        return readings.limit_forces(parts.model, parts.state, guesses, interval)[: self.robot.nv]
+        out = np.zeros(len(self.engine.state.v))
+        for _, parts, interval, places in self.engine.systems:
+            values = parts.model, parts.state, parts.memory.guesses, interval
+            out[slice(None) if places is None else places.v] = readings.limit_forces(*values)
+        return out[: self.robot.nv]
 
     def limit_forces_of(self, name: str) -> Array:
         """Limit forces of one joint, which may close a loop, (joint.nv,), or along a tendon, (1,).
@@ -206,8 +238,8 @@ class Knot(Frames, SimulationBase):
         ModelError
             If there is no such joint or tendon.
         """
-        engine = self.engine
-        return readings.limit_forces_of(self.robot, engine.parts, name, engine.last_interval)
+        robot, parts, interval, _ = self._system_of(name)
+        return readings.limit_forces_of(robot, parts, name, interval)
 
     def bearing_forces(self, name: str) -> BearingForces:
         """Normal forces of the pads of a joint's bearing, and their friction [Sueda, Eq. 2.118].
@@ -219,8 +251,8 @@ class Knot(Frames, SimulationBase):
         ModelError
             If there is no such joint, or if it has no bearing.
         """
-        engine = self.engine
-        return readings.bearing_forces(self.robot, engine.parts, name, engine.last_interval)
+        robot, parts, interval, _ = self._system_of(name)
+        return readings.bearing_forces(robot, parts, name, interval)
 
     def coupling_forces(self) -> dict[str, float]:
         """Generalized force of each coupling on the coordinate of its joint [N m or N].
@@ -245,12 +277,32 @@ class Knot(Frames, SimulationBase):
         drive. This force is the mean over the last step, of second order, and 0 before the first
         step. Times the distance it is the energy that the drive gives.
         """
-        return readings.drive_forces(self.robot, self.parts, self.timestep)
+        each = [readings.drive_forces(*one[:2], self.timestep) for one in self.engine.systems]
+        return _in_order(each, [element.name for element in driven_elements(self.robot)])
 
     def contact_forces(self) -> Array:
         """Force of the ground on each contact, (nc, 3) [N], world, mean of the last interval.
 
         Zero before the first step.
         """
-        engine = self.engine
-        return readings.contact_forces(self.robot, engine.parts, engine.last_interval)
+        out = np.zeros((len(self.robot.contacts), 3))
+        for one in self.engine.systems:
+            names = {body.name for body in one.robot.bodies}
+            mine = [point.body in names for point in self.robot.contacts]
+            out[mine] = readings.contact_forces(*one[:3])
+        return out
+
+    def _system_of(self, name: str) -> readings.IslandParts:
+        """The system that has a joint or tendon."""
+        systems = list(self.engine.systems)
+        for one in systems:
+            names = {joint.name for joint in one.robot.joints}
+            if name in names | {tendon.name for tendon in one.robot.tendons}:
+                return one
+        return systems[0]._replace(robot=self.robot)  # which tells what there is
+
+
+def _in_order(each: Sequence[Mapping[str, T]], names: Sequence[str]) -> dict[str, T]:
+    """Values by name of several systems, in the order of the whole mechanism."""
+    known = {name: value for one in each for name, value in one.items()}
+    return {name: known[name] for name in names}

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim.simulation.diagnosis import FAR, warn_of_overlap, warn_of_start, warn_of_turn
-from robosim.simulation.readings import contacts
 
 
 class Notices:
@@ -40,10 +39,13 @@ class Notices:
 
     def _of_overlap(self, gap: float) -> None:
         """Issue a warning if shapes overlap in the first step, which ended with this gap."""
-        robot, parts = self._engine.robot, self._engine.parts
-        if gap < -1e-9 and len(parts.model.collision.pairs):
-            values = parts.model, parts.state, parts.memory, parts.work
-            found = contacts(robot, *values, self._engine.last_interval)
+        if gap < -1e-9:
+            found = [
+                contact
+                for one in self._engine.systems
+                if len(one.parts.model.collision.pairs)
+                for contact in one.contacts()
+            ]
             warn_of_overlap([contact for contact in found if not contact.is_point])
 
 

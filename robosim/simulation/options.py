@@ -7,6 +7,7 @@ from numbers import Real
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robosim.compiled.building.loops import is_heap, is_tree_with_loops
 from robosim.compiled.model import Options
 from robosim.compiled.records.sizes import MAX_FACETS
 from robosim.description.mechanism import Mechanism
@@ -27,6 +28,12 @@ def check_velocity_limits(robot: Mechanism) -> None:
                 f"that of joint '{joint.name}' is {least:g}: give it another "
                 "velocity_limit, inf for none, or a kind that does not move"
             )
+
+
+def usual_solver(robot: Mechanism, velocity_limits: bool) -> str:
+    """The solver that a mechanism is simulated with, if none is asked for."""
+    fits = is_tree_with_loops(robot, velocity_limits) and not is_heap(robot)
+    return "articulated" if fits else "ldu"
 
 
 def check_mechanism(robot: Mechanism) -> None:

@@ -28,12 +28,36 @@ from robosim.formulation import Contact
 from robosim.kernels.contact.readout import pair_gaps, read_contacts
 from robosim.log.channels import contact_link, shape_link
 from robosim.runtime.handles import Parts
+from robosim.runtime.islands import Places
 from robosim.validation import read_only
 
 Array = NDArray[np.float64]
 
 GROUND = "ground"
 """What `Contact.other` is called where it is the plane z = 0."""
+
+
+class IslandParts(NamedTuple):
+    """What is solved by itself: a whole mechanism, or an island of it.
+
+    `places` has the indices of its elements in the whole mechanism; None for all of it.
+    """
+
+    robot: Mechanism
+    parts: Parts
+    interval: float  # length of the last interval [s]
+    places: Places | None
+
+    @property
+    def solver(self) -> str:
+        """The solver in use."""
+        return "articulated" if self.parts.model.tree else "ldu"
+
+    def contacts(self) -> list[Contact]:
+        """All contacts in the equations of the last interval."""
+        parts = self.parts
+        values = parts.model, parts.state, parts.memory, parts.work
+        return contacts(self.robot, *values, self.interval)
 
 
 def contacts(

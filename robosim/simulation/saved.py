@@ -7,35 +7,36 @@ robosim. Only a simulation for which all these are equal can load the file.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robosim.compiled.arrays import assign_all
 from robosim.errors import StateError
+from robosim.runtime.handles import Parts
 from robosim.simulation.checkpoint import Counters
+from robosim.simulation.digest import digest
+from robosim.simulation.engine import Engine
+from robosim.simulation.worlds import Worlds
 from robosim.validation import Array
 from robosim.version import __version__
-
-if TYPE_CHECKING:
-    from robosim.simulation.engine import Engine
 
 FORMAT = "robosim simulation"
 SUFFIX = ".npz"
 HEADER = "header"
-ADDRESSES = ("factors", "numbers")  # of joints that are charts
 LAST, DROVE = "counters.last", "counters.drove"
 
 
-def save(engine: Engine, options: Mapping[str, Any], torques: Array, path: str | Path) -> None:
+def save(
+    engine: Engine | Worlds, options: Mapping[str, Any], torques: Array, path: str | Path
+) -> None:
     """Write the data from which a simulation continues, with its last torques (nv,)."""
     path = _checked(path)
     counters = engine.counters.copied(torques)
@@ -44,14 +45,15 @@ def save(engine: Engine, options: Mapping[str, Any], torques: Array, path: str |
         arrays[LAST] = counters.last[0]
     assert counters.drove is not None
     arrays[DROVE] = counters.drove[1]
-    plain = {
-        one.name: _plain(getattr(counters, one.name))
-        for one in fields(counters)
-        if one.name not in ("last", "drove")
-    }
-    header = _header(engine, options) | {"solver": engine.solver, "counters": plain}
-    if len(engine.parts.model.collision.pairs):
-        header["near"] = engine.connected.tolist()
+    header = _header(engine, options) | {"counters": _numbers(counters)}
+    if isinstance(engine, Engine):
+        header |= _settings(engine)
+    else:
+        header["patience"] = engine.patience.saved()
+        header["islands"] = [
+            {"units": one.units, "counters": _numbers(one.engine.counters), **_settings(one.engine)}
+            for one in engine.islands
+        ]
     text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
     aside = path.with_name(path.name + ".writing")
     try:
@@ -64,7 +66,19 @@ def save(engine: Engine, options: Mapping[str, Any], torques: Array, path: str |
         aside.unlink(missing_ok=True)
 
 
-def load(engine: Engine, options: Mapping[str, Any], trial: Engine, path: str | Path) -> None:
+def _numbers(counters: Counters) -> dict[str, Any]:
+    """Counters without the results of the last step."""
+    names = [one.name for one in fields(counters) if one.name not in ("last", "drove")]
+    return {name: _plain(getattr(counters, name)) for name in names}
+
+
+def _settings(engine: Engine) -> dict[str, Any]:
+    """The solver of a system, and the pairs of shapes that have entries in it."""
+    near = engine.connected.tolist() if len(engine.parts.model.collision.pairs) else None
+    return {"solver": engine.solver, "near": near}
+
+
+def load(engine: Engine | Worlds, options: Mapping[str, Any], trial: Any, path: str | Path) -> None:
     """Load the state in a file into an engine; see `Simulation.load`.
 
     A copy is tried first, so that an invalid file leaves the engine unchanged.
@@ -76,12 +90,17 @@ def load(engine: Engine, options: Mapping[str, Any], trial: Engine, path: str | 
     _take(engine, header, arrays, path)
 
 
-def _take(
-    engine: Engine, header: dict[str, Any], arrays: dict[str, NDArray[Any]], path: Path
-) -> None:
+def _take(engine: Any, header: dict[str, Any], arrays: dict[str, NDArray[Any]], path: Path) -> None:
     """Set an engine to the data that were read."""
     try:
-        engine.be_at(str(header["solver"]), header.get("near"))
+        if isinstance(engine, Engine):
+            engine.be_at(str(header["solver"]), header.get("near"))
+        else:
+            each = header["islands"]
+            engine.be_in([tuple(map(int, one["units"])) for one in each], header["patience"])
+            for island, one in zip(engine.islands, each, strict=True):
+                island.engine.be_at(str(one["solver"]), one["near"])
+                island.engine.counters.assign(Counters(**one["counters"]))
         for name, target in _arrays(engine):
             given = arrays[name]
             if given.dtype != target.dtype or given.shape != target.shape:
@@ -96,11 +115,20 @@ def _take(
     engine.counters.assign(counters)
 
 
-def _arrays(engine: Engine) -> Iterator[tuple[str, NDArray[Any]]]:
+def _arrays(engine: Engine | Worlds) -> Iterator[tuple[str, NDArray[Any]]]:
     """All arrays on which a step depends, by name."""
-    parts = engine.parts
+    if isinstance(engine, Engine):
+        yield from _parts("", engine.parts)
+        return
+    yield from _named("state", engine.parts.state)
+    yield from _named("loads", engine.parts.loads)
+    for n, one in enumerate(engine.islands):
+        yield from _parts(f"island {n}.", one.engine.parts)
+
+
+def _parts(prefix: str, parts: Parts) -> Iterator[tuple[str, NDArray[Any]]]:
     for what in (parts.state, parts.memory.guesses, parts.memory.system, parts.loads):
-        yield from _named(type(what).__name__.lower(), what)
+        yield from _named(prefix + type(what).__name__.lower(), what)
 
 
 def _named(name: str, value: Any) -> Iterator[tuple[str, NDArray[Any]]]:
@@ -112,40 +140,19 @@ def _named(name: str, value: Any) -> Iterator[tuple[str, NDArray[Any]]]:
         yield name, value
 
 
-def _header(engine: Engine, options: Mapping[str, Any]) -> dict[str, Any]:
+def _header(engine: Engine | Worlds, options: Mapping[str, Any]) -> dict[str, Any]:
     """Properties that must be equal in a simulation that loads the file."""
     return {
         "format": FORMAT,
         "version": __version__,
         "robot": engine.robot.name,
-        "numbers": _digest(engine.described()),
+        "numbers": digest(engine.described()),
         "options": {name: _plain(value) for name, value in options.items()},
     }
 
 
 def _plain(value: Any) -> Any:
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
-
-
-def _digest(model: Any) -> str:
-    """A hash of all numbers of a model."""
-    found = hashlib.sha256()
-
-    def add(value: Any) -> None:
-        if isinstance(value, tuple):
-            for one in value:
-                add(one)
-        elif isinstance(value, np.ndarray) and "chart_begin" in (value.dtype.names or ()):
-            # Without addresses, which differ between processes.
-            add(tuple(value[name] for name in value.dtype.names if name not in ADDRESSES))
-        elif isinstance(value, np.ndarray):
-            found.update(repr((value.dtype.descr, value.shape)).encode())
-            found.update(np.ascontiguousarray(value).tobytes())
-        else:
-            found.update(repr(value).encode())
-
-    add(model)
-    return found.hexdigest()
 
 
 def _compare(path: Path, header: dict[str, Any], own: dict[str, Any]) -> None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from numpy.typing import ArrayLike
 
-from robosim.compiled.building.loops import is_heap, is_tree_with_loops
+from robosim.compiled.building.loops import is_tree_with_loops
 from robosim.compiled.model import Model
 from robosim.compiled.state import State
 from robosim.description.mechanism import Mechanism
+from robosim.description.units import units_of
 from robosim.errors import OptionError
 from robosim.formulation import StepInfo
 from robosim.kinematics.motions import Motions
@@ -23,11 +24,13 @@ from robosim.simulation.engine import FEWEST_IN_LANES, Engine
 from robosim.simulation.knot import Knot
 from robosim.simulation.loads import Held
 from robosim.simulation.massless import simulated
-from robosim.simulation.options import check_mechanism, check_velocity_limits, checked
+from robosim.simulation.options import check_mechanism, check_velocity_limits, checked, usual_solver
 from robosim.simulation.placing import place
 from robosim.simulation.start import Start
-from robosim.simulation.views import BodyState
-from robosim.validation import Array
+from robosim.simulation.views import BodyState, GatheredState
+from robosim.simulation.world_start import WorldStart
+from robosim.simulation.worlds import Worlds
+from robosim.validation import Array, count
 
 __all__ = ["CHUNK_STEPS", "FEWEST_IN_LANES", "BodyState", "Simulation", "StepInfo"]
 
@@ -82,10 +85,18 @@ class Simulation(Knot):
         coordinate. Then no entry of `v` of such a joint exceeds the limit. Driven joints follow
         their motions, regardless of the limit.
 
+    islands : bool
+        Whether units of a world that are apart are solved by themselves: robots, free bodies, and
+        all that joints, springs and the like hold together. Each then moves as it would alone, to
+        the last bit, and at the same cost. Units that come near each other are solved together.
+        With steps of order four, all units are solved together.
+    threads : int
+        Number of threads that islands are shared among. The motion does not depend on it.
+
     Attributes
     ----------
     solver : str
-        The solver in use.
+        The solver in use; "ldu" if islands have different ones.
     lanes : bool
         Whether limbs are computed in SIMD lanes: if requested, and if the robot has similar limbs
         without torsional or rolling friction on the ground.
@@ -125,6 +136,8 @@ class Simulation(Knot):
         impossible_inertia: str = "refuse",
         velocity_limits: bool = False,
         restitution_threshold: float = 0.01,
+        islands: bool = True,
+        threads: int = 1,
     ) -> None:
         options, facets = checked(
             timestep,
@@ -144,8 +157,9 @@ class Simulation(Knot):
         if velocity_limits:
             check_velocity_limits(robot)
         CompileNotice.install()
-        suits = is_tree_with_loops(robot, velocity_limits)
-        if solver not in (None, "ldu", "articulated") or (solver == "articulated" and not suits):
+        apart = islands and order == 2 and len(units_of(robot)) > 1
+        fits = solver != "articulated" or is_tree_with_loops(robot, velocity_limits)
+        if solver not in (None, "ldu", "articulated") or not fits:
             raise OptionError(
                 "solver must be 'ldu', or 'articulated' for trees without springs, tendons and "
                 "soft solids, with either contacts between bodies or loops and couplings, where "
@@ -155,19 +169,31 @@ class Simulation(Knot):
         # Options that another simulation must share so that its state can be restored here.
         rest = [value for value in options if value is not options.gravity]
         self._asked_for = solver, facets, velocity_limits, options.gravity.tobytes(), *rest
-        used = solver or ("articulated" if suits and not is_heap(robot) else "ldu")
-        may_switch = solver is None and used == "articulated"
-        engine = Engine(robot, facets, used, may_switch, options, lanes, velocity_limits)
+        self._islands = bool(islands)
+        engine: Engine | Worlds
+        if apart:
+            engine = Worlds(
+                robot, facets, solver, options, velocity_limits, count("threads", threads)
+            )
+        else:
+            used = solver or usual_solver(robot, velocity_limits)
+            may_switch = solver is None and used == "articulated"
+            engine = Engine(robot, facets, used, may_switch, options, lanes, velocity_limits)
         self._own(engine, Held(robot, engine.parts.loads))
         self.set_state()
 
-    def _own(self, engine: Engine, held: Held) -> None:
+    def _own(self, engine: Engine | Worlds, held: Held) -> None:
         """Make the objects that belong to this simulation alone."""
-        self.engine, self.held = engine, held
+        self.engine, self.held = cast(Engine, engine), held
         self._motions = Motions(self.robot, self.timestep)
         self._driver = Driver(engine, held, self._motions)
-        self.start = Start(engine, held, self._motions)
-        self.state = BodyState(engine.parts.state)
+        self.start: Start | WorldStart
+        if isinstance(engine, Worlds):
+            self.start = WorldStart(engine, held)
+            self.state = GatheredState(engine)
+        else:
+            self.start = Start(engine, held, self._motions)
+            self.state = BodyState(engine.parts.state)
 
     def place(self, q: ArrayLike | None = None, gap: float = 0.01) -> None:
         """Place the robot at rest, with its lowest contact a gap above the ground or an obstacle.
@@ -200,6 +226,18 @@ class Simulation(Knot):
         other = self._alike()
         engine = self.engine.copied(self.torques, state)
         other._own(engine, self.held.beside(engine.parts.loads))
+        return other
+
+    def one_system(self) -> Simulation:
+        """A copy that solves all units of a world together, whether they are apart or not."""
+        worlds: Any = self.engine
+        if not isinstance(worlds, Worlds):
+            return self.copy()
+        other = self._alike()
+        other._islands = False
+        engine = worlds.one_system()
+        other._own(engine, Held(self.robot, engine.parts.loads))
+        engine.restore(self.engine, self.torques)
         return other
 
     def with_robot(self, robot: Mechanism) -> Simulation:
@@ -280,6 +318,7 @@ class Simulation(Knot):
             "solver": solver,
             "lanes": self.lanes,
             "velocity_limits": velocity_limits,
+            "islands": self._islands,
         }
 
     @property

@@ -103,18 +103,7 @@ class Start:
     ) -> None:
         """See `Simulation.set_body_state`."""
         robot = self._engine.robot
-        nb = len(robot.bodies)
-        given: dict[str, Array] = {}
-        for name, value, width in (("x", x, 3), ("q", q, 4), ("v", v, 3), ("omega", omega, 3)):
-            array = np.zeros((nb, width)) if value is None else finite(value, (nb, width))
-            if array is None:
-                raise StateError(f"{name} must be finite numbers of shape ({nb}, {width})")
-            given[name] = array
-        norms = np.linalg.norm(given["q"], axis=1, keepdims=True)
-        if np.any(np.abs(norms - 1) > 1e-3):
-            raise StateError(f"quaternions must have norm 1, not {norms.ravel().tolist()}")
-        given["q"] /= norms
-        check_time(time)
+        given = checked_body_state(robot, x, q, v, omega, time)
         with restored_if_refused(self._engine.parts, self._engine.counters):
             self.place(robot.neutral(), np.zeros(robot.nv), float(time))
             for name, array in given.items():
@@ -342,6 +331,30 @@ class Start:
                 free[robot.q_offsets[j] : robot.q_offsets[j + 1]] = held[v] == 0
         for spread in np.geomspace(0.05, 2.0, 20):
             yield q + np.where(free, rng.normal(scale=spread, size=len(q)), 0.0)
+
+
+def checked_body_state(
+    robot: Mechanism,
+    x: ArrayLike,
+    q: ArrayLike,
+    v: ArrayLike | None,
+    omega: ArrayLike | None,
+    time: float,
+) -> dict[str, Array]:
+    """Poses and velocities of all bodies by name, with unit quaternions, or a StateError."""
+    nb = len(robot.bodies)
+    given: dict[str, Array] = {}
+    for name, value, width in (("x", x, 3), ("q", q, 4), ("v", v, 3), ("omega", omega, 3)):
+        array = np.zeros((nb, width)) if value is None else finite(value, (nb, width))
+        if array is None:
+            raise StateError(f"{name} must be finite numbers of shape ({nb}, {width})")
+        given[name] = array
+    norms = np.linalg.norm(given["q"], axis=1, keepdims=True)
+    if np.any(np.abs(norms - 1) > 1e-3):
+        raise StateError(f"quaternions must have norm 1, not {norms.ravel().tolist()}")
+    given["q"] /= norms
+    check_time(time)
+    return given
 
 
 def wrong_signs(robot: Mechanism, q: Array, signs: Array) -> list[Beyond]:

@@ -39,6 +39,19 @@ class BodyState:
         return f"<BodyState of {len(self.x)} bodies>"
 
 
+class GatheredState(BodyState):
+    """Bodies of a world in islands: views that are brought up to date when they are read here."""
+
+    def __init__(self, engine: Any) -> None:
+        self._engine = engine
+        super().__init__(engine.parts.state)
+
+    def __getattribute__(self, name: str) -> Any:
+        if not name.startswith("_"):
+            object.__getattribute__(self, "_engine").refresh()
+        return object.__getattribute__(self, name)
+
+
 class LastStep(NamedTuple):
     """Results of the last step: read-only views, valid until the next step.
 

@@ -37,7 +37,7 @@ def boxes() -> Simulation:
     floor = Geometry("box", (4, 4, 1), (0, 0, -0.5), name="floor")
     home = (0, 0, 0.101, 1, 0, 0, 0, 0.05, 0.02, 0.305, 1, 0, 0, 0)
     robot = Mechanism("boxes", tuple(bodies), tuple(joints), obstacles=(floor,), home=home)
-    return Simulation(robot, 2e-3)
+    return Simulation(robot, 2e-3, islands=False)  # memory of one system
 
 
 def swinging() -> Simulation:

@@ -80,7 +80,7 @@ def test_neither_cones_nor_solvers_change_types(facets, tree):
 
 def test_simulations_of_all_mixtures_are_of_one_kind():
     kinds = {
-        Simulation(robot, **options).engine.handle.kind
+        Simulation(robot, islands=False, **options).engine.handle.kind
         for robot in (builders.chain(3), bouncing(), with_shapes())
         for options in ({}, {"friction_cone": "linearized"}, {"solver": "ldu"})
     }

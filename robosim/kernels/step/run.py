@@ -11,6 +11,7 @@ from robosim.kernels.status import CONVERGED
 from robosim.kernels.step.finish import find_knot_velocities
 from robosim.kernels.step.means import begin_means
 from robosim.kernels.step.step import step
+from robosim.kernels.step.swept import widen_swept
 from robosim.kernels.step.wants import MEANS, VELOCITIES
 
 
@@ -121,4 +122,6 @@ def run_steps(scheme, model, state, memory, loads, work, options, solver, run, b
                 begin_means(state)
             return k
         servo_torques(run, k, state, loads, options.dt)
+        if run.swept.shape[0] > 0:
+            widen_swept(state.bodies, run.swept)
     return end

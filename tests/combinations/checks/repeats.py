@@ -11,6 +11,7 @@ from spoiled import leave_junk, spoil_workspace
 
 from robosim import BatchSimulation, OptionError, Simulation
 from robosim.compiled.kinds import BALL
+from robosim.models.builders import chain
 
 from ..builder import Array, Case
 
@@ -103,11 +104,28 @@ def runs_may_be_divided(case: Case) -> bool:
     return True
 
 
+def what_is_far_does_not_matter(case: Case) -> bool:
+    """A robot elsewhere in the same world, to the last bit."""
+    if case.controls:
+        return False  # which are those of one robot
+    other = chain(2)
+    world = case.robot.add(other, (30.0, 0.0, 0.0), prefix="far/", contact="none")
+    sim, alone = Simulation(world, **case.options), case.simulation()
+    if len(sim.islands) == 1:
+        return False  # as steps are of order four
+    sim.set_state(np.append(case.q, other.home), np.append(case.v, np.ones(other.nv)))
+    for one in (sim, alone):
+        one.run(STEPS * one.timestep)
+    same(sim.q[: case.robot.nq], alone.q, "beside a robot that is far")
+    same(sim.v[: case.robot.nv], alone.v, "velocities beside a robot that is far")
+    return True
+
+
 def a_batch_is_its_simulations(case: Case) -> bool:
-    """Without lanes, to the last bit."""
+    """Without lanes, to the last bit; units of a world are solved together in a batch."""
     if case.controls:
         return False  # which a batch sets by its controller
-    sim, batch = case.simulation(), batch_of(case, False)
+    sim, batch = case.simulation(islands=False), batch_of(case, False)
     case.run(sim, STEPS)
     for i in (0, len(batch) - 1):
         same(batch.q[i], sim.q, "a batch")
@@ -128,7 +146,8 @@ def batch_of(case: Case, lanes: bool) -> BatchSimulation:
 def states_in_lanes_move_alike(case: Case) -> bool:
     """To the tolerance."""
     twin = case.twin("laned")
-    sim, exact, batch = twin.simulation(), twin.simulation(tolerance=EXACT), batch_of(twin, True)
+    sim, exact = (twin.simulation(islands=False, **o) for o in ({}, {"tolerance": EXACT}))
+    batch = batch_of(twin, True)
     for one in (sim, exact):
         twin.run(one, STEPS)
     for i in (0, len(batch) - 1):
@@ -158,18 +177,18 @@ def drives_a_ball(case: Case, sim: Simulation) -> bool:
 
 
 def both_solvers_move_alike(case: Case) -> bool:
-    """To the tolerance."""
+    """To the tolerance, each with all units."""
     if case.options.get("solver") or case.simulation().solver == "ldu":
         return False
     sims = []
     for solver in ("articulated", "ldu"):
         try:
-            sims.append(case.simulation(solver=solver))
+            sims.append(case.simulation(solver=solver, islands=False))
         except OptionError:
             return False
     if drives_a_ball(case, sims[0]):
         return False  # which the solver of trees leaves to the other one
-    sims.append(case.simulation(tolerance=EXACT))
+    sims.append(case.simulation(tolerance=EXACT, islands=False))
     for _ in range(4):
         for sim in sims:
             case.run(sim, STEPS // 4)
@@ -182,6 +201,7 @@ CHECKS = (
     copies_go_on_alike,
     a_start_is_a_fresh_one,
     runs_may_be_divided,
+    what_is_far_does_not_matter,
     a_batch_is_its_simulations,
     states_in_lanes_move_alike,
     limbs_in_lanes_move_alike,

@@ -1,0 +1,538 @@
+"""The engine of a world of several units: those that are apart take their steps by themselves.
+
+A *unit* is what joints, springs and the like hold together (`robosim.description.units`). Units
+that may touch within a step make up an *island*, and an island is a simulation of its own: its
+steps are those that it would take if nothing else were in the world, to the last bit. The state
+that users see is gathered from the islands when it is read.
+
+Islands take blocks of steps. What their bodies sweep is noted on the way. If that of two islands
+overlaps, the block has not happened: it is taken again step by step, up to the step in which they
+meet, and from there on they are one island. Where islands come apart again is looked at after
+every `LONGEST` steps. So the steps of an island do not depend on how a run is divided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from copy import copy
+from dataclasses import replace
+from typing import Any, cast
+
+import numpy as np
+
+from robosim.compiled.arrays import assign_all, copied
+from robosim.compiled.building.model import compile_model
+from robosim.compiled.loads import Loads, make_loads
+from robosim.compiled.memory import Memory, make_memory
+from robosim.compiled.model import Model, Options
+from robosim.compiled.records.island import BOX
+from robosim.compiled.state import State, make_state
+from robosim.compiled.workspace import Workspace, make_workspace
+from robosim.description.mechanism import Mechanism
+from robosim.description.units import may_touch, units_of, units_of_joints
+from robosim.errors import StateError
+from robosim.kinematics.motions import Motions
+from robosim.runtime.handles import Handle, Parts
+from robosim.runtime.islands import Calls, World, ask, far_from, indices
+from robosim.simulation.alone import BUSY, Alone
+from robosim.simulation.checkpoint import Counters
+from robosim.simulation.digest import digest
+from robosim.simulation.engine import Engine
+from robosim.simulation.islands import (
+    LONGEST,
+    Elements,
+    Island,
+    Rows,
+    begin_anew,
+    islands_made,
+    rows_of,
+    take_unit,
+)
+from robosim.simulation.loads import Held
+from robosim.simulation.meetings import Patience, ball_around, connected
+from robosim.simulation.notices import Notices, Silence
+from robosim.simulation.options import usual_solver
+from robosim.simulation.readings import IslandParts
+from robosim.simulation.start import Start
+from robosim.simulation.stepped import Stepped, Undo
+from robosim.validation import Array
+
+NOW = far_from(-1.0, 0.0)
+NEAR = 0.5  # part of their radius by which bodies may be apart to be of one island, once some meet
+APART = 0.6  # and by which they have to be apart to be of two
+MOST_PATIENCE = 64  # looks at islands that are apart before they are divided, if they meet often
+ROOM = 4096  # pairs of units that meet at once
+KEPT = 32  # islands of several units that are kept for the next time
+
+
+class Worlds(Alone):
+    """Takes the steps of a simulation of several units; see `robosim.simulation.engine.Engine`."""
+
+    single: Handle
+    lanes = None
+
+    def __init__(
+        self,
+        robot: Mechanism,
+        facets: int,
+        solver: str | None,
+        options: Options,
+        velocity_limits: bool,
+        threads: int,
+    ) -> None:
+        self.robot, self._solver, self.threads = robot, solver, threads
+        self._facets, self._options, self._velocity_limits = facets, options, velocity_limits
+        self.units = units_of(robot)
+        unit_of = np.zeros(len(robot.bodies), dtype=np.int64)
+        for u, bodies in enumerate(self.units):
+            unit_of[bodies] = u
+        self._unit_of, partners = unit_of, may_touch(robot, unit_of.tolist())
+        self._unit_of_joint = indices(units_of_joints(robot, unit_of.tolist()))
+        self._radii = np.array(
+            [ball_around(body.collisions) if some else -1.0
+             for body, some in zip(robot.bodies, partners, strict=True)]
+        )  # fmt: skip
+        self._partners = partners
+        seen = replace(
+            robot, contact_pairs=(), excluded_pairs=(), obstacles=(), self_collision=False
+        )
+        self._seen_robot = seen
+        self._model = compile_model(seen, facets, False, velocity_limits)
+        self._elements = Elements(robot)
+        self._models: dict[str, Model] = {}
+        self._merged: dict[tuple[int, ...], Island] = {}
+        self._singles = [self._island((u,)) for u in range(len(self.units))]
+        self._begin(make_state(seen, self._model), make_loads(self._model))
+        self.counters = Counters()
+
+    def _begin(self, state: State, loads: Loads) -> None:
+        """Make the objects that belong to this engine alone, except for counters and islands."""
+        nb, n = len(self.robot.bodies), len(self.units)
+        boxes = np.zeros(nb, dtype=BOX)
+        boxes["radius"] = self._radii
+        boxes["lower"], boxes["upper"] = np.inf, -np.inf
+        counts = [len(others) for others in self._partners]
+        self.world = Handle(
+            World(
+                state,
+                loads,
+                boxes,
+                boxes.copy(),
+                np.zeros(n, dtype=BOX),
+                np.arange(n, dtype=np.int64),
+                np.arange(n, dtype=np.int64),
+                self._unit_of,
+                indices(np.concatenate(([0], np.cumsum([len(one) for one in self.units])))),
+                indices(np.concatenate(self.units)),
+                indices(np.concatenate(([0], np.cumsum(counts)))),
+                indices([b for others in self._partners for b in others]),
+            )
+        )
+        self._parts = Parts(
+            self._model, state, cast(Any, None), loads, cast(Any, None), self._options
+        )
+        self.patience = Patience()
+        self._starts: list[Start] = []
+        self._may_meet = bool(np.any(self._radii >= 0))
+        self._met = np.zeros((ROOM, 2), dtype=np.int64)
+        self._row = np.zeros((1, len(loads.tau)))
+        self._compiled: Calls | None = None
+        self._whole: tuple[Model, Memory, Workspace] | None = None
+        self._fresh = True
+        self._undo = Undo()
+        self._pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
+        self._stepped: dict[bool, Stepped] = {}
+        self._unlock()
+        self.notices: Notices | Silence = Notices(self)
+        self._arrange(self._singles)
+
+    def _island(self, units: tuple[int, ...]) -> Island:
+        """A new island of some units."""
+        bodies = sorted(b for u in units for b in self.units[u])
+        robot, places = islands_made(self._elements, bodies)
+        solver = self._solver or usual_solver(robot, self._velocity_limits)
+        may_switch = self._solver is None and solver == "articulated"
+        engine = Engine(
+            robot, self._facets, solver, may_switch, self._options, False, self._velocity_limits
+        )
+        model = engine.parts.model
+        if len(units) == 1 and not len(model.charts.factors):
+            # Equal robots share one model, and its place in the cache.
+            shared = self._models.setdefault(digest(model), model)
+            if shared is not model:
+                engine.hand_over(engine.parts._replace(model=shared))
+        rows = dict(rows_of(engine.parts, places, self._unit_of, self._unit_of_joint))
+        radii = self._radii[places.bodies]
+        return Island(units, engine, places, rows, radii if np.any(radii >= 0) else radii[:0])
+
+    def _arrange(self, islands: Sequence[Island]) -> None:
+        """Let these islands make up the world."""
+        self.islands = sorted(islands, key=lambda one: one.units)
+        island_of = self.world.values.island_of
+        for n, one in enumerate(self.islands):
+            island_of[list(one.units)] = n
+        self._stepped = {}
+        self._stride = 1
+
+    # What is read
+
+    @property
+    def parts(self) -> Parts:
+        """What users see of the world: model, state, loads and options."""
+        if not self._fresh:
+            stepped = self._of(False)
+            self._calls.gather(stepped.parts, stepped.places, self.world.address)
+            self._fresh = True
+        return self._parts
+
+    def refresh(self) -> None:
+        """Bring the state that users see up to date."""
+        _ = self.parts
+
+    def whole_parts(self) -> Parts:
+        """Parts with all pairs of shapes of the world."""
+        seen = self.parts
+        if self._whole is None:
+            model = compile_model(self.robot, self._facets, False, self._velocity_limits)
+            self._whole = model, make_memory(model), make_workspace(self.robot, model)
+        model, memory, work = self._whole
+        return seen._replace(model=model, memory=memory, work=work)
+
+    @property
+    def state(self) -> State:
+        """The state that users see, of which q and v alone are up to date."""
+        return self._parts.state
+
+    @property
+    def systems(self) -> Iterator[IslandParts]:
+        """The islands."""
+        for one in self.islands:
+            parts = one.engine.parts
+            yield IslandParts(one.robot, parts, self._interval(parts), one.places.values)
+
+    def _interval(self, parts: Parts) -> float:
+        part, timestep = abs(float(parts.state.last_dt[0])), self.timestep
+        if self.counters.last is None or part == 0.0:
+            return timestep
+        return part * (0.5 if self.counters.last_is_first and part == timestep else 1.0)
+
+    @property
+    def timestep(self) -> float:
+        """Length of a step [s]."""
+        return self._options.dt
+
+    @property
+    def solver(self) -> str:
+        """The solver of all islands, or "ldu" if they have different ones."""
+        names = {one.engine.solver for one in self.islands}
+        return names.pop() if len(names) == 1 else "ldu"
+
+    def described(self) -> tuple[Model, ...]:
+        """Models that do not depend on the solver in use."""
+        return tuple(one.engine.described() for one in self._singles)
+
+    # Steps
+
+    def advance(self, run: Handle, begin: int, end: int) -> None:
+        """Take steps `begin` to `end` of a run in compiled code."""
+        if not self._stepping.acquire(False):
+            raise StateError(BUSY)
+        try:
+            reached, loads = begin, True
+            while reached < end:
+                steps = self._length(run, reached, end)
+                if self._take(run, reached, steps, loads):
+                    reached += steps
+                    loads = False
+                    self._count(run, steps, reached - 1)
+        finally:
+            self._stepping.release()
+
+    def advance_once(self, run: Handle) -> None:
+        """Take the only step of a run."""
+        self.advance(run, 0, 1)
+
+    def _length(self, run: Handle, reached: int, end: int) -> int:
+        """Steps of the next block: up to the next look, and so that logged knots begin its rows."""
+        values = run.values
+        if values.controller[0] != 0:
+            return 1
+        steps = min(end - reached, self._stride, LONGEST - self.counters.steps % LONGEST)
+        every = int(values.every[0])
+        if beyond := reached % every:
+            steps = min(steps, every - beyond)
+        elif steps > every:
+            steps -= steps % every
+        return steps
+
+    def _count(self, run: Handle, steps: int, row: int) -> None:
+        """Count steps that were taken; the results of the last one are in this row."""
+        counters = self.counters
+        counters.steps += steps
+        counters.last, counters.last_is_first = (run.values.infos, row), counters.steps == 1
+        if self._stride < LONGEST:
+            self._stride = min(2 * self._stride, LONGEST)
+        if counters.steps % LONGEST == 0 and len(self.islands) < len(self.units):
+            self._look()
+
+    def _of(self, driven: bool) -> Stepped:
+        """The addresses of all islands."""
+        found = self._stepped.get(driven)
+        if found is None:
+            found = self._stepped[driven] = Stepped(self.islands, driven)
+        return found
+
+    @property
+    def _calls(self) -> Calls:
+        """The compiled calls; all islands have the same kinds of data."""
+        if self._compiled is None:
+            one = self.islands[0]
+            self._compiled = Calls(one.engine.handle, one.plain, one.places, one.kept, self.world)
+        return self._compiled
+
+    def _take(self, run: Handle, first: int, steps: int, loads: bool) -> bool:
+        """Take a block of steps; False if it has to be taken again, in shorter ones."""
+        values, world = run.values, self.world.address
+        torques, every = values.torques, int(values.every[0])
+        if values.controller[0] != 0:
+            torques, given = self._row, values.torques
+            torques[0] = given[first if len(given) > 1 else 0]
+            time, state = float(values.start[0]) + first * self.timestep, self._parts.state
+            ask(int(values.controller[0]), time, state.q, state.v, torques[0])
+        driven = len(values.gains) > 0
+        whole = stepped = left = self._of(driven)
+        calls, deep = self._calls, steps > 1
+        own = every if first % every == 0 else LONGEST + 1
+        self._undo = Undo()
+        try:
+            while True:
+                if own != 1 or left.runs[0].values.every[0] != 1:
+                    for each in left.runs:
+                        each.values.every[0] = own
+                calls.begin(
+                    left.parts, left.run_addresses, left.places, left.kept, world, run.address,
+                    torques, first, steps, loads, deep,
+                )  # fmt: skip
+                failed = left.take(steps, self.counters, self._undo, self._pool)
+                if failed is not None:
+                    reached, error = failed
+                    if steps == 1:
+                        raise error
+                    self._go_back(whole, deep)
+                    self._stride = max(1, reached)
+                    return False
+                calls.end(
+                    left.parts, left.run_addresses, left.places, world, run.address, first, steps
+                )
+                pairs = self._meetings(NOW, False) if self._may_meet else []
+                if not pairs:
+                    break
+                if steps > 1:
+                    self._go_back(whole, deep)
+                    self._stride = 1
+                    return False
+                left, loads = self._merge(pairs, driven), True
+                whole = self._of(driven)
+        except BaseException:
+            # An interrupt, too, leaves all islands where the block began.
+            self._go_back(whole, deep)
+            raise
+        if whole is not stepped:
+            # All of the log once more, with the islands that there are now.
+            calls.end(
+                whole.parts, whole.run_addresses, whole.places, world, run.address, first, steps
+            )
+        if not self._undo.is_empty() and not whole.is_valid():
+            self._stepped = {}
+        self._fresh = False
+        return True
+
+    def _go_back(self, stepped: Stepped, deep: bool) -> None:
+        """Put islands back to where the block began."""
+        self._undo.back(stepped.islands)
+        self._calls.go_back(stepped.parts, stepped.kept, deep)
+        # The q and v that users see are those of the block's end.
+        self._fresh = False
+        self.refresh()
+
+    # Which units are one island
+
+    def _meetings(self, far: Array, same: bool) -> list[tuple[int, int]]:
+        """Pairs of units that meet, of the same island or not."""
+        count = self._calls.meet(self.world.address, far, same, self._met)
+        return [(a, b) for a, b in self._met[:count].tolist()] if count else []
+
+    def _merge(self, pairs: list[tuple[int, int]], driven: bool) -> Stepped:
+        """Make one island of those that meet, where the step began; these, to take the step."""
+        self._fresh = False
+        self.refresh()
+        near = [*pairs, *self._meetings(far_from(NEAR, 0.0), False)]
+        meeting = {u for pair in pairs for u in pair}
+        made, gone = [], []
+        for units in connected([one.units for one in self.islands], near):
+            if meeting.isdisjoint(units):
+                continue
+            sources = [one for one in self.islands if set(one.units) <= set(units)]
+            if len(sources) > 1:
+                made.append((units, sources))
+                gone += sources
+        self._undo.back(gone)
+        before = Stepped(gone, driven)
+        self._calls.go_back(before.parts, before.kept, False)
+        others = [one for one in self.islands if one not in gone]
+        islands = [self._made_of(units, sources) for units, sources in made]
+        self._arrange([*others, *islands])
+        return Stepped(islands, driven)
+
+    def _made_of(self, units: tuple[int, ...], sources: Sequence[Island]) -> Island:
+        """An island of these units, which goes on from where they are in others."""
+        made = self._found(units)
+        made.begin_anew(self.counters.start_time)
+        for other in sources:
+            for unit in set(units) & set(other.units):
+                made.take_from(other, unit)
+        made.go_on(self.counters.steps)
+        return made
+
+    def _found(self, units: tuple[int, ...]) -> Island:
+        """The island of these units."""
+        if len(units) == 1:
+            return self._singles[units[0]]
+        island = self._merged.pop(units, None) or self._island(units)
+        self._merged[units] = island  # most recent last
+        active = {one.units for one in self.islands}
+        for old in [one for one in self._merged if one not in active][:-KEPT]:
+            del self._merged[old]
+        return island
+
+    def _look(self) -> None:
+        """Divide islands whose units have come apart."""
+        self.refresh()
+        pairs = self._meetings(far_from(APART, LONGEST * self.timestep), True)
+        islands: list[Island] = []
+        for one in self.islands:
+            inside = [pair for pair in pairs if pair[0] in one.units]
+            parts = connected([(u,) for u in one.units], inside)
+            if len(parts) == 1 or not self.patience.is_over(one.units):
+                if len(parts) == 1:
+                    self.patience.begin(one.units)
+                islands.append(one)
+                continue
+            islands += [self._made_of(units, [one]) for units in parts]
+        if len(islands) > len(self.islands):
+            self._arrange(islands)
+
+    # Starts and copies
+
+    def started(self, time: float) -> None:
+        """Go on from a start of all units."""
+        last = self.counters.last, self.counters.last_is_first
+        self.counters.assign(Counters(time, last=last[0], last_is_first=last[1]))
+        self.patience = Patience()
+        self._stepped, self._fresh, self._stride = {}, False, 1
+        self.refresh()
+
+    @property
+    def starts(self) -> list[Start]:
+        """What sets the states of units, in their order."""
+        if not self._starts:
+            for one in self._singles:
+                held = Held(one.robot, one.engine.parts.loads)
+                self._starts.append(Start(one.engine, held, Motions(one.robot, self.timestep)))
+        return self._starts
+
+    def divided(self) -> None:
+        """Put all units where they are, each into an island of its own."""
+        islands: list[Island] = []
+        for one in self.islands:
+            parts = [(u,) for u in one.units]
+            islands += [one] if len(parts) == 1 else [self._made_of(u, [one]) for u in parts]
+        self._arrange(islands)
+
+    def copied(self, torques: Array, state: State | None = None) -> Worlds:
+        """An engine in the same state; `torques` (nv,) are those of the last step."""
+        self.refuse_if_busy()
+        self.refresh()
+        other = copy(self)
+        own = copied(self._parts.state) if state is None else state
+        assign_all(self._parts.state, own)
+        other.counters = self.counters.copied(torques)
+        active = {one.units for one in self.islands}
+        other._singles = [one.copied() for one in self._singles]
+        other._merged = {
+            units: one.copied() for units, one in self._merged.items() if units in active
+        }
+        other.patience = self.patience.copied()
+        other._begin(own, copied(self._parts.loads))
+        other._arrange([other._found(units) for units in sorted(active)])
+        return other
+
+    def restore(self, other: Worlds | Engine, torques: Array) -> None:
+        """Copy the state of another engine; `torques` (nv,) are those of its last step."""
+        if isinstance(other, Engine):
+            self._take_whole(other)
+        else:
+            other.refresh()
+            assign_all(other._parts.state, self._parts.state)
+            islands = []
+            for theirs in other.islands:
+                mine = self._found(theirs.units)
+                mine.engine.restore(theirs.engine, np.zeros(theirs.robot.nv))
+                islands.append(mine)
+            self._arrange(islands)
+            self.patience = other.patience.copied()
+            self._fresh = True
+        assign_all(other.parts.loads, self._parts.loads)
+        self.counters.assign(other.counters.copied(torques))
+
+    def _take_whole(self, other: Engine) -> None:
+        """Go on, with each unit by itself, from a system of all units."""
+        rows = self._rows_of(other)
+        for one in self._singles:
+            one.begin_anew(other.counters.start_time)
+            take_unit(other.parts, rows[one.units[0]], one.engine.parts, one.rows[one.units[0]])
+            one.go_on(other.counters.steps)
+        self.patience, self._fresh = Patience(), False
+        self._arrange(self._singles)
+        self.refresh()
+
+    def give(self, other: Engine) -> None:
+        """Let a system of all units go on from here."""
+        rows = self._rows_of(other)
+        begin_anew(other, self.counters.start_time)
+        for one in self.islands:
+            for unit in one.units:
+                take_unit(one.engine.parts, one.rows[unit], other.parts, rows[unit])
+        assign_all(self._parts.loads, other.parts.loads)
+        other.begin_rates()
+
+    def _rows_of(self, other: Engine) -> dict[int, Rows]:
+        """Rows of all units in the arrays of a system of all units."""
+        _, places = islands_made(self._elements, range(len(self.robot.bodies)))
+        return dict(rows_of(other.parts, places, self._unit_of, self._unit_of_joint))
+
+    def be_in(self, islands: Sequence[tuple[int, ...]], patience: Any) -> None:
+        """Let islands of these units make up the world, before their states are copied.
+
+        Raises
+        ------
+        ValueError
+            For units that this world does not have, or that are in no island, or in several.
+        """
+        if sorted(u for units in islands for u in units) != list(range(len(self.units))):
+            raise ValueError(f"islands {islands} in place of {len(self.units)} units")
+        self.patience = Patience.of(patience)
+        self._arrange([self._found(tuple(sorted(units))) for units in islands])
+        self._fresh = True
+
+    def one_system(self) -> Engine:
+        """An engine that solves all units together, at home."""
+        solver = self._solver or usual_solver(self.robot, self._velocity_limits)
+        may_switch = self._solver is None and solver == "articulated"
+        more = self._options, False, self._velocity_limits
+        return Engine(self.robot, self._facets, solver, may_switch, *more)
+
+    def with_robot(self, robot: Mechanism) -> Engine:
+        """An engine for a mechanism that differs in its numbers only, as one system, at home."""
+        return self.one_system().with_robot(robot)
