@@ -10,6 +10,7 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
+from touching import ball, box
 
 import robosim
 from robosim import Body, ConvergenceError, Joint, Log, Mechanism, Simulation
@@ -24,7 +25,6 @@ from robosim.models.builders import (
     slider_crank,
     sphere_chain,
 )
-from tests.touching import ball, box
 
 Array = Any
 
