@@ -165,7 +165,7 @@ def copy_system(source, target, active):
 @kernel
 def copy_coupled(source, target):
     """All of the contacts between bodies of a tree."""
-    assign(source.count, target.count)
+    assign(source.number, target.number)
     for k in range(source.columns.shape[0]):
         copy_record(source.columns[k], target.columns[k])
     for k in range(source.entries.shape[0]):
