@@ -19,7 +19,7 @@ Limits of joints with restitution are such contacts without friction, of the joi
 
 from math import sqrt
 
-from robosim.compiled.kinds import BOUNCE, STRIKES
+from robosim.compiled.kinds import BOUNCE, RIM, RIM_EDGE, STRIKES
 from robosim.kernels.compiler.features import NUMBER, feature
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import pick, somewhere
@@ -61,7 +61,7 @@ def strikes(model, state, memory, work, options, dt):
         closes = pick(state.closed[k] != 0.0, 0.0, closes)
         if not somewhere(closes > 0.0):
             continue
-        if contact.rolls != 0:
+        if goes_round(contact):
             time, speed = meet(model, contact, state, memory.system, work, options, dt)
         else:
             w = memory.system.contacts[k]
@@ -70,6 +70,12 @@ def strikes(model, state, memory, work, options, dt):
             first, struck = min(first, time), 1
     work.scratch[0].ahead = SHORT * first
     return struck
+
+
+@kernel
+def goes_round(contact):
+    """Whether what touches may be at the other side of a rim when it does."""
+    return contact.kind == RIM or contact.kind == RIM_EDGE
 
 
 @kernel
@@ -212,7 +218,7 @@ def is_ahead(model, state, system, work):
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         contact = work.slots[k]
-        if contact.rolls == 0 or not somewhere(model.restitution[k] > 0.0):
+        if not goes_round(contact) or not somewhere(model.restitution[k] > 0.0):
             continue
         if somewhere(gap_of(model, contact, state, system, work) > 0.0):
             return True
