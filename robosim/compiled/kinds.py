@@ -15,8 +15,9 @@ NOTHING, FACE_1, FACE_2, CROSSING, CORNER = range(5)
 # coordinate has no gap. Features of shapes are those before the limits.
 PLANE, ROUND, EDGE, RIM_EDGE, RIM, OVAL, OVAL_EDGE, OVAL_PAIR, LIMIT, CONE, TURN, DRY = range(12)
 
-# Whether what touches is fixed to the body, or may travel over it, as the lowest point of a rim.
-FIXED, ROLLS = range(2)
+# Whether what touches is fixed to the body, or may travel over it, or may come to be on the other
+# side of it, as the lowest point of a cylinder.
+FIXED, ROLLS, GOES_ROUND = range(3)
 
 # And between a coordinate's rate and the largest one.
 RATE = 12

@@ -154,7 +154,7 @@ def test_what_has_no_soft_solids_refuses_them_by_name() -> None:
     with pytest.raises(ModelError, match="soft 'cube': is elastic"):
         Dynamics(robot).forward_acceleration(q, q, q)
     assert Dynamics(robot).mass_matrix(q).shape == (24, 24)
-    with pytest.raises(OptionError, match="trees without springs, tendons, soft solids"):
+    with pytest.raises(OptionError, match="trees without springs, tendons and soft solids"):
         Simulation(robot, 0.01, solver="articulated")
 
 

@@ -12,6 +12,7 @@ from robosim.compiled.building.bearings import pads_in, slipping_alike
 from robosim.compiled.kinds import (
     CONE,
     DRY,
+    GOES_ROUND,
     LIMIT,
     OVAL,
     PLANE,
@@ -62,7 +63,7 @@ def contact_records(
         if point.axis is not None:
             record["p_end"], record["lying"] = point.axis, point.radius == 0
             record["kind"] = RIM if point.radius > 0 else PLANE
-            record["rolls"] = ROLLS
+            record["rolls"] = GOES_ROUND
             record["semi_axes"] = point.radius * _disc(np.asarray(point.axis))
         if point.semi_axes is not None:
             record["kind"], record["rolls"] = OVAL, ROLLS

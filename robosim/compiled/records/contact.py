@@ -46,7 +46,7 @@ CONTACT = np.dtype(
         ("bound", "f8"),
         ("apart", "i8"),  # 1: the shapes are apart at the first knot, whatever this gap says there
         ("lying", "i8"),  # 1: a point of a rim around the axis p_end, for where that lies flat
-        ("rolls", "i8"),  # whether what touches may travel over the body: FIXED or ROLLS
+        ("rolls", "i8"),  # whether what touches travels over the body: FIXED, ROLLS or GOES_ROUND
         ("joint", "i8"),
         # Of the coordinate among those of the joint; -1 for a pad of a socket, which slips by all
         # three of its rotations, about the axes p and p_end.

@@ -7,8 +7,10 @@ at the last step keeps its slot, and with it the impulse that the solver starts 
 from math import inf, sqrt
 
 from robosim.compiled.kinds import (
+    CYLINDER,
     EDGE,
     ELLIPSOID,
+    GOES_ROUND,
     HALF_SPACE,
     OVAL,
     OVAL_EDGE,
@@ -310,6 +312,9 @@ def describe(model, pair, feature, contact, slot):
         assign(feature.a1, contact.o_end)
     contact.kind = feature.kind
     contact.rolls = ROLLS
+    for shape in (pair.shape_a, pair.shape_b):
+        if model.collision.shapes[shape].kind == CYLINDER:
+            contact.rolls = GOES_ROUND
     contact.radius, contact.radius_o = 0.0, 0.0
     if feature.kind == PLANE or feature.kind == RIM:
         contact.radius = feature.radius

@@ -19,7 +19,7 @@ Limits of joints with restitution are such contacts without friction, of the joi
 
 from math import sqrt
 
-from robosim.compiled.kinds import BOUNCE, RIM, RIM_EDGE, STRIKES
+from robosim.compiled.kinds import BOUNCE, GOES_ROUND, STRIKES
 from robosim.kernels.compiler.features import NUMBER, feature
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import pick, somewhere
@@ -75,7 +75,7 @@ def strikes(model, state, memory, work, options, dt):
 @kernel
 def goes_round(contact):
     """Whether what touches may be at the other side of a rim when it does."""
-    return contact.kind == RIM or contact.kind == RIM_EDGE
+    return contact.rolls == GOES_ROUND
 
 
 @kernel
