@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import numpy as np
@@ -17,6 +17,7 @@ from robosim.description.mechanism import Mechanism
 from robosim.kernels.compiler.lanes import WIDTH
 from robosim.runtime.handles import provide_features, step_function
 from robosim.runtime.lanes import suits_lanes
+from robosim.runtime.threads import do_all
 from robosim.simulation import Simulation
 from robosim.simulation.diagnosis import FAR, warn_of_turn
 from robosim.validation import Array, read_only
@@ -278,15 +279,7 @@ class Stepping:
             for job in jobs:
                 job()
             return
-        futures = [self._pool.submit(job) for job in jobs]
-        try:
-            for future in futures:
-                future.result()
-        finally:
-            # An interrupt is raised here, while threads continue.
-            for future in futures:
-                future.cancel()
-            wait(futures)
+        do_all(self._pool, jobs)
 
     def grouped(self, todo: NDArray[np.int64], done: NDArray[np.int64]) -> dict[int, Group]:
         """Complete groups whose states are all to be stepped, and have done equally many steps."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from robosim.errors import RobosimError
 from robosim.runtime.handles import StepFunction, step_function
 from robosim.runtime.islands import indices
+from robosim.runtime.threads import do_all
 from robosim.simulation.checkpoint import Counters
 from robosim.simulation.islands import Island
 
@@ -107,17 +109,13 @@ class Stepped:
         """Take steps in threads; all have ended when this returns or raises."""
         ends = np.linspace(0, len(group.done), min(len(group.done), SHARES) + 1).astype(int)
         shares = [slice(*pair) for pair in pairwise(ends.tolist())]
-        futures = [
-            pool.submit(group.take, group.parts[one], group.runs[one], group.done[one], steps)
-            for one in shares
-        ]
-        try:
-            for future in futures:
-                future.result()
-        finally:
-            for future in futures:
-                future.cancel()
-            wait(futures)
+        do_all(
+            pool,
+            [
+                partial(group.take, group.parts[one], group.runs[one], group.done[one], steps)
+                for one in shares
+            ],
+        )
 
 
 class Undo:
