@@ -8,11 +8,9 @@ the second with what it has covered, which is the series in -A. Elsewhere only t
 
 from robosim.compiled.kinds import PLANE
 from robosim.kernels.compiler.jit import aside, kernel
-from robosim.kernels.compiler.lanes import pick
 from robosim.kernels.contact.ovals import oval_row
 from robosim.kernels.equations.algebra import assign, cross, dot, fill, rotate
 
-STICKS = 1e-6  # slip up to which there is none at a knot [m/s], as of two points that share it
 SERIES = 10  # terms for the turn of a surface, enough for a radian in a step
 
 
@@ -147,9 +145,8 @@ def note_slip(contact, w):
     """w.slip = the slip over the interval in world axes, before the contact's frame is anew."""
     x = w.u[0] / (contact.along * contact.along)
     y = w.u[1] / (contact.across * contact.across)
-    slides = pick(abs(x) + abs(y) < STICKS, 0.0, 1.0)
     for i in range(3):
-        w.slip[i] = slides * (x * w.frame[0, i] + y * w.frame[1, i])
+        w.slip[i] = x * w.frame[0, i] + y * w.frame[1, i]
 
 
 @aside
