@@ -52,30 +52,41 @@ def start(scene: str, seed: int, timestep: float) -> Simulation:
     return Simulation(SCENES[scene](seed), timestep, islands=False)
 
 
+def hard_steps(sim: Simulation, steps: int, most: int) -> list[Simulation]:
+    """Up to `most` of a run's hard steps, each as likely as any other, before they are taken."""
+    rng, found, seen, fails = np.random.default_rng(0), [], 0, False
+    before = sim.copy()
+    for _ in range(steps):
+        before.restore(sim)
+        try:
+            is_hard = sim.step().iterations > HARD
+        except ConvergenceError:
+            is_hard = fails = True
+        if is_hard:
+            seen += 1
+            place = len(found) if len(found) < most else int(rng.integers(seen))
+            if place == len(found):
+                found.append(before.copy())
+            elif place < most or fails:
+                found[place % most].restore(before)
+        if fails:
+            break
+    return found
+
+
 def save(file: Path, each: int, console: Console) -> None:
     """Run all scenes and keep up to `each` hard steps of every run, spread over it."""
     runs = [(s, seed, dt) for s in SCENES for seed in range(SEEDS) for dt in TIMESTEPS]
     kept = 0
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for scene, seed, dt in track(runs, "simulating", console=console, transient=True):
-            sim = start(scene, seed, dt)
-            hard = []
-            for _ in range(round(SECONDS / dt)):
-                before = sim.copy() if each else None
-                try:
-                    is_hard = sim.step().iterations > HARD
-                except ConvergenceError:
-                    hard.append(before)
-                    break
-                if is_hard:
-                    hard.append(before)
-            chosen = np.unique(np.linspace(0, len(hard) - 1, min(each, len(hard))).astype(int))
-            for n in chosen:
+            hard = hard_steps(start(scene, seed, dt), round(SECONDS / dt), each)
+            kept += len(hard)
+            for n, before in enumerate(hard):
                 with tempfile.TemporaryDirectory() as folder:
                     path = Path(folder) / "step.npz"
-                    hard[n].save(path)
+                    before.save(path)
                     archive.write(path, f"{scene}/{seed}/{dt:g}/{n}.npz")
-                kept += 1
     console.print(f"{kept} steps in {file}")
 
 

@@ -20,6 +20,11 @@ def free_bodies(bodies: list[Body], places: list[np.ndarray], name: str) -> Mech
     return Mechanism(name, tuple(bodies), joints, home=np.concatenate(places))
 
 
+def among(pile: Mechanism, obstacles: list) -> Mechanism:
+    """A pile whose bodies touch each other and obstacles."""
+    return pile.with_contacts(obstacles, ground=False, self_collision=True)
+
+
 def turned(rng: np.random.Generator) -> np.ndarray:
     """A random quaternion (4,)."""
     turn = rng.normal(size=4)
@@ -67,7 +72,9 @@ def bin_of(
         at = (x * (side / 2 + 0.1), y * (side / 2 + 0.1), 20 * EDGE)
         walls.append(Geometry("box", size, position=at, friction=FRICTION, name=f"wall {n}"))
     pile = free_bodies(bodies, places, f"bin of {count}")
-    return pile.with_contacts([HalfSpace(friction=FRICTION), *walls], ground=False, self_collision=True)
+    return pile.with_contacts(
+        [HalfSpace(friction=FRICTION), *walls], ground=False, self_collision=True
+    )
 
 
 def house_of_cards(levels: int, seed: int) -> Mechanism:
@@ -95,7 +102,7 @@ def house_of_cards(levels: int, seed: int) -> Mechanism:
                 flat = y - half - thick
                 put(f"flat {level} {k}", (flat, base + 0.5 * high + 1.5 * size[1]), np.pi / 2)
     cards = free_bodies(bodies, places, f"house of {len(bodies)} cards")
-    return cards.with_contacts([HalfSpace(friction=0.6)], ground=False, self_collision=True)
+    return among(cards, [HalfSpace(friction=0.6)])
 
 
 def wedge(seed: int, masses: float = 1.0) -> Mechanism:
@@ -112,7 +119,9 @@ def wedge(seed: int, masses: float = 1.0) -> Mechanism:
         mass = masses ** rng.uniform(-0.5, 0.5)
         bodies.append(one_of("ball" if k else "box", f"body {k}", mass))
         places.append(np.array([*rng.uniform(-0.02, 0.02, 2), 1.0 + 0.16 * k, *turned(rng)]))
-    return free_bodies(bodies, places, "wedge").with_contacts(walls, ground=False, self_collision=True)
+    return free_bodies(bodies, places, "wedge").with_contacts(
+        walls, ground=False, self_collision=True
+    )
 
 
 def limp(name: str, seed: int) -> Mechanism:
