@@ -120,7 +120,7 @@ def second_order(mu, c, on, w):
     With T T = H both are l = T x = T^-1 y in the axes of Nesterov and Todd. There it is the z of
     l o z = T dx o T^-1 dy, and here T z.
     """
-    if on == 0.0:
+    if everywhere(on == 0.0):
         w.second[0], w.second[1], w.second[2] = 0.0, 0.0, 0.0
         return
     x0, dx0 = mu * c.gamma, mu * w.d_gamma
@@ -139,9 +139,9 @@ def second_order(mu, c, on, w):
     z0 = (l0 * c0 - l1 * c1 - l2 * c2) / determinant(l0, l1, l2)
     z1, z2 = (c1 - z0 * l1) / l0, (c2 - z0 * l2) / l0
     along = 2.0 * (v0 * z0 + v1 * z1 + v2 * z2)
-    w.second[0] = on * (along * v0 - z0)
-    w.second[1] = on * (along * v1 + z1)
-    w.second[2] = on * (along * v2 + z2)
+    w.second[0] = pick(on == 0.0, 0.0, along * v0 - z0)
+    w.second[1] = pick(on == 0.0, 0.0, along * v1 + z1)
+    w.second[2] = pick(on == 0.0, 0.0, along * v2 + z2)
 
 
 @kernel
