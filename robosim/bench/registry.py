@@ -10,6 +10,7 @@ from typing import Any
 import robosim
 from robosim.bench import (
     batch,
+    bins,
     calls,
     chains,
     computed_torque,
@@ -35,6 +36,7 @@ CASES: tuple[Case, ...] = (
     *legged.CASES,
     *policies.CASES,
     *batch.CASES,
+    *bins.CASES,
     *calls.CASES,
     *computed_torque.CASES,
     *dynamics.CASES,

@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 import robosim
-from robosim import Body, Geometry, HalfSpace, Joint, Mechanism, Simulation
+from robosim.description.body import Body, Geometry
+from robosim.description.joint import Joint
+from robosim.description.mechanism import Mechanism
+from robosim.description.obstacles import AnyShape, HalfSpace
+from robosim.simulation import Simulation
+
+Array = NDArray[np.float64]
 
 FRICTION = 0.5
 EDGE = 0.1  # of a box [m]
 SHAPES = ("box", "ball", "capsule", "cylinder")
 
 
-def free_bodies(bodies: list[Body], places: list[np.ndarray], name: str) -> Mechanism:
+def free_bodies(bodies: list[Body], places: list[Array], name: str) -> Mechanism:
     """Bodies that move freely, which start at coordinates (7,)."""
     joints = tuple(Joint(f"of {one.name}", "floating", None, one.name) for one in bodies)
     return Mechanism(name, tuple(bodies), joints, home=np.concatenate(places))
 
 
-def among(pile: Mechanism, obstacles: list) -> Mechanism:
+def among(pile: Mechanism, obstacles: Sequence[AnyShape]) -> Mechanism:
     """A pile whose bodies touch each other and obstacles."""
     return pile.with_contacts(obstacles, ground=False, self_collision=True)
 
 
-def turned(rng: np.random.Generator) -> np.ndarray:
+def turned(rng: np.random.Generator) -> Array:
     """A random quaternion (4,)."""
     turn = rng.normal(size=4)
     return turn / np.linalg.norm(turn)
