@@ -39,7 +39,7 @@ from robosim.kernels.step.wants import BEGINS, HITS, MEANS, VELOCITIES
 
 # Of the composition of order four: (PARTS - 1) PART^3 + (1 - (PARTS - 1) PART)^3 = 0.
 PARTS = 7
-IMPACTS = 8  # in a step or a part of it, one after the other
+IMPACTS = 16  # in a step or a part of it, one after the other
 LEAST = 0.01  # of an interval, that a part of it is worth to be taken by itself
 PART = 1.0 / (PARTS - 1.0 - (PARTS - 1.0) ** (1.0 / 3.0))
 
@@ -143,11 +143,10 @@ def advance_by_impacts(
     while True:
         length = ahead if ahead > 0.0 else left
         until = end - (left - length) / options.dt
-        wanted = wants & (MEANS | BEGINS)
-        if ahead == 0.0:
-            wanted = wants
-            if bounces and impacts < IMPACTS and info.order == 2:
-                wanted |= HITS
+        wanted = wants & (MEANS | BEGINS) if ahead > 0.0 else wants
+        if bounces and impacts < IMPACTS and info.order == 2:
+            # In the first part as well: without what is hit later, other contacts may be hit there.
+            wanted |= HITS
         status = advance(
             scheme, model, state, memory, loads, work, options, solver, length, until, wanted, info
         )
