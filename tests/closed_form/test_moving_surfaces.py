@@ -95,7 +95,7 @@ def spinning_surface(ball: Body) -> tuple[Mechanism, list[float]]:
 def turning_table(ball: Body) -> tuple[Mechanism, list[float]]:
     """So heavy that the ball does not change its rate; returns that as well."""
     shape = Geometry("box", (40.0, 40.0, 0.2), friction=5.0)
-    table = Body("table", 1e8, 4e8 * np.eye(3), collisions=(shape,))
+    table = Body("table", 1e5, 4e5 * np.eye(3), collisions=(shape,))
     joints = (
         Joint("axle", "revolute", None, "table", (0, 0, 1), child_position=(0, 0, 0.1)),
         Joint("free", "floating", None, "ball"),

@@ -157,7 +157,8 @@ def contact_measured(model, system, work, k, length, out):
     out[1], out[2], out[3], out[4] = contact_products(contact, c, w, model.facets, length)
     out[5] = contact_violation(contact, c, model.facets, w.u, contact.mass)
     contact_impulse(c.beta, c.gamma, model.facets, out[6:])
-    contact_second_order(model.facets, 1.0, w)
+    contact_stiffness(contact, c, model.facets, w)
+    contact_second_order(contact, c, model.facets, 1.0, w)
 
 
 @entry

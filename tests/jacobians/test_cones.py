@@ -198,6 +198,19 @@ def test_what_a_contact_is_measured_by(seed, facets):
         assert w["second_c"] == w["d_c"] * w["d_psi"]
         second = w["d_beta"] * w["d_eta"]
         np.testing.assert_array_equal(w["second"][:facets], second[:facets])
+        return
+    # The point whose quadratic representation takes x to y, and its root, which takes both to l.
+    x, y = pairs(case)
+    root = square_root(x)
+    inverse = np.linalg.inv(quadratic(root))
+    T = quadratic(square_root(inverse @ square_root(quadratic(root) @ y)))
+    d_x = np.append(case.mu * w["d_gamma"], w["d_beta"][:2])
+    d_y = np.append(w["d_psi"], w["d_eta"][:2])
+    l0, *l_t = T @ x
+    arrow = l0 * np.eye(3)
+    arrow[0, 1:] = arrow[1:, 0] = l_t
+    z = np.linalg.solve(arrow, product(case, T @ d_x, np.linalg.solve(T, d_y)))
+    np.testing.assert_allclose(w["second"][:3], T @ z, rtol=1e-9, atol=1e-15)
 
 
 @pytest.mark.parametrize("degree", range(5))

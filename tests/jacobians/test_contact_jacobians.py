@@ -199,7 +199,7 @@ def dense_cone(case: OneContact, kappa: float, du: np.ndarray) -> dict[str, np.n
     rhs[1] = kappa - w["second_s"] - c["s"] * c["gamma"]
     A[2:5, 0], A[2:5, 3:5] = mu * H[:, 0], H[:, 1:]
     A[2, 2] = A[3, 5] = A[4, 6] = 1
-    rhs[2:5] = w["weight"] * kappa * J @ x / (x @ J @ x) - y
+    rhs[2:5] = w["weight"] * kappa * J @ x / (x @ J @ x) - y - w["second"][:3]
     A[5, 5] = A[6, 6] = 1
     rhs[5:] = u[:2] - c["eta"][:2]
     d = np.linalg.solve(A, rhs)

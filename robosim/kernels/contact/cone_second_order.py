@@ -89,12 +89,12 @@ def direction(mu, c, w):
     h1, h2 = 2.0 * w0 * w1 * per_d, 2.0 * w0 * w2 * per_d
     ratio = w.aim / determinant(x0, c.beta[0], c.beta[1])
     # The right-hand side less d eta, in which eta cancels.
-    g1 = -ratio * c.beta[0] - w.u[0]
-    g2 = -ratio * c.beta[1] - w.u[1]
+    g1 = -ratio * c.beta[0] - w.u[0] - w.second[1]
+    g2 = -ratio * c.beta[1] - w.u[1] - w.second[2]
     across = 2.0 * (w1 * g2 - w2 * g1)
     w.d_beta[0] = (g1 - w2 * across) * per_rd - h1 * d_x0
     w.d_beta[1] = (g2 + w1 * across) * per_rd - h2 * d_x0
-    w.d_psi = ratio * x0 - c.psi - h1 * g1 - h2 * g2 - r * per_d * d_x0
+    w.d_psi = ratio * x0 - c.psi - w.second[0] - h1 * g1 - h2 * g2 - r * per_d * d_x0
     for i in range(2):
         w.d_eta[i] = w.u[i] - c.eta[i]
 
@@ -111,6 +111,37 @@ def answer(mu, du, d_gamma, w):
     w.d_psi += h1 * du[0] + h2 * du[1] - r * per_d * mu * d_gamma
     w.d_eta[0] += du[0]
     w.d_eta[1] += du[1]
+
+
+@kernel
+def second_order(mu, c, on, w):
+    """w.second: what the product of both changes adds to the equations, of the last direction.
+
+    With T T = H both are l = T x = T^-1 y in the axes of Nesterov and Todd. There it is the z of
+    l o z = T dx o T^-1 dy, and here T z.
+    """
+    if everywhere(on == 0.0):
+        w.second[0], w.second[1], w.second[2] = 0.0, 0.0, 0.0
+        return
+    x0, dx0 = mu * c.gamma, mu * w.d_gamma
+    w0, w1, w2 = w.scaling[3], w.scaling[4], w.scaling[5]
+    per = 1.0 / sqrt(2.0 + 2.0 * w0)
+    v0, v1, v2 = (w0 + 1.0) * per, w1 * per, w2 * per
+    # T is 2 v v^T - J times the root of r, which cancels; in its inverse v_t is turned around.
+    along = 2.0 * (v0 * x0 + v1 * c.beta[0] + v2 * c.beta[1])
+    l0, l1, l2 = along * v0 - x0, along * v1 + c.beta[0], along * v2 + c.beta[1]
+    along = 2.0 * (v0 * dx0 + v1 * w.d_beta[0] + v2 * w.d_beta[1])
+    a0, a1, a2 = along * v0 - dx0, along * v1 + w.d_beta[0], along * v2 + w.d_beta[1]
+    along = 2.0 * (v0 * w.d_psi - v1 * w.d_eta[0] - v2 * w.d_eta[1])
+    b0, b1, b2 = along * v0 - w.d_psi, -along * v1 + w.d_eta[0], -along * v2 + w.d_eta[1]
+    c0 = a0 * b0 + a1 * b1 + a2 * b2
+    c1, c2 = a0 * b1 + b0 * a1, a0 * b2 + b0 * a2
+    z0 = (l0 * c0 - l1 * c1 - l2 * c2) / determinant(l0, l1, l2)
+    z1, z2 = (c1 - z0 * l1) / l0, (c2 - z0 * l2) / l0
+    along = 2.0 * (v0 * z0 + v1 * z1 + v2 * z2)
+    w.second[0] = pick(on == 0.0, 0.0, along * v0 - z0)
+    w.second[1] = pick(on == 0.0, 0.0, along * v1 + z1)
+    w.second[2] = pick(on == 0.0, 0.0, along * v2 + z2)
 
 
 @kernel

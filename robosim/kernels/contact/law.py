@@ -55,6 +55,19 @@ def contact_center(contact, c, w, facets, kappa, speed):
 
 
 @kernel
+def contact_meets(contact, c, w, facets):
+    """Let a contact that a motion has reached take up what it is hit with."""
+    if contact.kind == DRY:
+        return
+    c.s, c.gamma = max(w.u[2], 0.0), contact.mass * max(-w.u[2], 0.0)
+    c.c, c.psi = contact.mu * c.gamma, 0.0
+    fill(0.0, c.beta)
+    fill(0.0, c.eta)
+    if facets.shape[0] == 0:
+        c.eta[0], c.eta[1] = w.u[0], w.u[1]
+
+
+@kernel
 def augmented_impulse(contact, c, i):
     """Impulse over mass less motion [m/s], of friction (i = 0, 1) and of the normal (2).
 
@@ -186,14 +199,15 @@ def contact_answer(contact, c, facets, du, w):
 
 
 @kernel
-def contact_second_order(facets, on, w):
-    """Mehrotra's second-order terms from the last direction (`on` = 1), or zero (`on` = 0).
-
-    The second-order cone does without: its products are not those of Newton's method.
-    """
+def contact_second_order(contact, c, facets, on, w):
+    """Mehrotra's second-order terms from the last direction (`on` = 1), or zero (`on` = 0)."""
     w.second_s = on * w.d_s * w.d_gamma
+    if contact.mu == 0.0:
+        return
     if facets.shape[0] > 0:
         linearized.second_order(facets, on, w)
+    else:
+        second_order.second_order(contact.mu, c, on, w)
 
 
 @kernel

@@ -10,30 +10,35 @@ from robosim.kernels.contact.active_set import (
     admit_reached,
     choose_contacts,
 )
-from robosim.kernels.contact.law import contact_guess
+from robosim.kernels.contact.law import contact_guess, contact_meets
 from robosim.kernels.contact.pinned import give_room
 from robosim.kernels.solve.bearings import PASSES, settle_bounds
 from robosim.kernels.solve.interior_point import (
     LOOSE,
+    RAISED,
+    barrier_at,
     center_contacts,
     clear_directions,
     first_barrier,
     jumps,
     least_impulse,
     longest_inside,
+    raise_to,
     raises_barrier,
     set_second_order,
     solve,
-    start_jump,
 )
 from robosim.kernels.solve.newton import evaluate, factor, find_direction
 from robosim.kernels.status import (
     CAREFUL,
     COLD,
     CONVERGED,
+    DESCENT,
     FIRST_PATH,
     HOP,
     LAST,
+    LOW,
+    SETTLED,
     UNSETTLED,
     WARM,
 )
@@ -82,35 +87,69 @@ def settle(scheme, model, state, memory, loads, work, options, dt, kappa, status
 def solve_interval(scheme, model, state, memory, loads, work, options, dt, kappa, info):
     """Try a warm start, then colder ones; let contacts in that were reached unexpectedly."""
     # In a record, as the compiler would make a copy of all that follows for the constant.
-    info.attempt, roomy = WARM, False
+    info.attempt, roomy, tried, before = WARM, False, WARM, -1
     while True:
         if info.attempt == WARM:
             scheme.guess(model, state, memory, work, dt, 0.5 * dt, True)
             guess_contacts(scheme, model, state, memory, work, dt, kappa)
-        elif info.attempt == HOP:
-            scheme.guess(model, state, memory, work, dt, 0.0, False)
-            evaluate(scheme, model, state, memory.system, loads, work, dt, info)
-            start_jump(model, memory.system, work)
+        elif info.attempt in (LOW, HOP):
+            tried = info.attempt if before < 0 else tried
+            start_hop(scheme, model, state, memory, loads, work, dt, before, info)
         elif jumps(info.attempt):
-            start_jump(model, memory.system, work)
-        else:
+            raise_to(model, memory.system, work, barrier_at(model, memory.system, work, 0.0))
+        elif info.attempt != DESCENT:
             start_cold(scheme, model, state, memory, loads, work, dt, kappa, info)
         status = solve_any(scheme, model, state, memory, loads, work, options, dt, info)
-        if status == CONVERGED:
-            before = work.active[0]
+        if status in (CONVERGED, SETTLED):
+            before, found = work.active[0], status
             status = admit(scheme, model, state, memory, work, options, dt, kappa, info)
-            if status != CONVERGED or work.active[0] == before:
+            met = work.active[0] != before
+            if status != CONVERGED or (found == CONVERGED and not met):
                 return status
-            info.attempt = COLD
+            info.attempt = HOP if met else DESCENT
             continue
-        info.attempt += 1
-        if info.attempt > CAREFUL and jumps(info.attempt) and not info.residual < LOOSE:
-            info.attempt += 1
+        before = -1
+        info.attempt = next_attempt(info.attempt, tried, info.residual)
         last = FIRST_PATH if info.substeps == 1 or roomy else LAST
         if info.attempt > min(last, options.last_attempt) or work.active[0] == 0:
             if roomy or info.attempt <= last or not give_room(memory.system, work):
                 return status
             info.attempt, roomy = CAREFUL, True
+
+
+@kernel
+def next_attempt(attempt, tried, residual):
+    """The attempt after one that has failed; `tried` is the last from the last knot's velocities.
+
+    That is HOP, LOW, or WARM if none has been made yet.
+    """
+    if attempt <= DESCENT:
+        return HOP if tried == WARM else (LOW if tried == HOP else COLD)
+    attempt += 1
+    if attempt > CAREFUL and jumps(attempt) and not residual < LOOSE:
+        return attempt + 1
+    return attempt
+
+
+@kernel
+def start_hop(scheme, model, state, memory, loads, work, dt, before, info):
+    """Put contacts on the central path, at the last knot's velocities or where some have been met.
+
+    All after the first `before` contacts are these; -1 if none have been met.
+    """
+    if before < 0:
+        scheme.guess(model, state, memory, work, dt, 0.0, False)
+    left = evaluate(scheme, model, state, memory.system, loads, work, dt, info)
+    if before >= 0:
+        for n in range(before + 1, work.active[0] + 1):
+            k = work.active[n]
+            w = memory.system.contacts[k]
+            contact_meets(work.slots[k], work.contacts[k], w, model.facets)
+        left = evaluate(scheme, model, state, memory.system, loads, work, dt, info)
+    clear_directions(memory.system, work, model.facets, info.attempt)
+    raised = RAISED * left if info.attempt == HOP else 0.0
+    kappa = barrier_at(model, memory.system, work, raised)
+    raise_to(model, memory.system, work, kappa)
 
 
 @kernel

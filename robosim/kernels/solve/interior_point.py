@@ -37,9 +37,12 @@ from robosim.kernels.status import (
     CAREFUL,
     COLD,
     CONVERGED,
+    DESCENT,
     HOP,
+    LOW,
     NOT_FINITE,
     OUT_OF_ITERATIONS,
+    SETTLED,
     SINGULAR,
     STALLED,
     WARM,
@@ -56,6 +59,11 @@ LOOSE = 1e-2  # [m/s], residual below which jumps start, and up to which they ma
 LEVEL = 1e-6  # part of the barrier by which products may be off it where derivatives are taken
 ROUGH = 1e-2  # and by which they may be off it where iterations do not help: their rounding's root
 ALIKE = 1e-4  # part by which impulses may follow the barrier to tell nothing of where they meet
+RAISED = 0.03  # part of the residual that slacks are raised to where contacts change their modes
+PATIENCE = 2  # jumps at the final barrier before that
+SLOW = 1e-6  # [m/s], residual up to which they may go on
+RAISES = 4  # most often that the barrier is raised in an attempt
+HIGHER = 10.0  # factor by which it is, from the second time on
 REFINE = 1e-4  # [m/s], residual below which a direction may be lost in rounding
 
 
@@ -104,7 +112,7 @@ def set_second_order(model, system, work, on):
     """Mehrotra's second-order terms from the predictor's direction, or zero."""
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
-        contact_second_order(model.facets, on, system.contacts[k])
+        contact_second_order(work.slots[k], work.contacts[k], model.facets, on, system.contacts[k])
 
 
 @kernel
@@ -142,7 +150,7 @@ def jumps(attempt):
     motion, and slacks that have to stay positive leave room for tiny steps only. Jumps go as far
     as Newton's method asks for, and contacts open, close, stick or slide as that has it.
     """
-    return attempt == HOP or (attempt > CAREFUL and (attempt - CAREFUL) % 2 != 0)
+    return attempt in (LOW, HOP) or (attempt > CAREFUL and (attempt - CAREFUL) % 2 != 0)
 
 
 @kernel
@@ -237,10 +245,22 @@ def let_stay(model, system, work, near):
 
 
 @kernel
-def start_jump(model, system, work):
-    """Put all contacts on the central path from where another attempt has left them."""
+def barrier_at(model, system, work, speed):
+    """The barrier at which slacks are about `speed`, for contacts that stop their bodies from it.
+
+    It is no lower than the present one.
+    """
+    mass = 0.0
+    for n in range(1, work.active[0] + 1):
+        mass = max(mass, work.slots[work.active[n]].mass)
+    present = complementarity(model, system, work, 0.0)[0]
+    return max(most_of_limbs(mass) * speed * speed, present)
+
+
+@kernel
+def raise_to(model, system, work, kappa):
+    """Put all contacts on the central path at a barrier, to where each pair's difference tells."""
     let_jump(model, system, work)
-    kappa = complementarity(model, system, work, 0.0)[0]
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         w = system.contacts[k]
@@ -333,6 +353,20 @@ def search(scheme, model, state, system, loads, work, dt, length, tries, merit, 
 
 
 @kernel
+def go_higher(scheme, model, state, system, loads, work, dt, raised, nearer, merit, mean, info):
+    """Raise the barrier, from the last step or, unless that came nearer, before it; the residual.
+
+    At a low barrier a contact is open or closed, and Newton's method may go around in circles
+    between such modes of many contacts. At one whose slacks are about what is wrong it does not.
+    """
+    if not nearer:
+        take_step(scheme, model, system, work, dt, 0.0)
+    kappa = HIGHER * mean if raised else barrier_at(model, system, work, RAISED * merit)
+    raise_to(model, system, work, kappa)
+    return evaluate(scheme, model, state, system, loads, work, dt, info)
+
+
+@kernel
 def solve(scheme, model, state, system, loads, work, options, dt, attempt, info):
     """Solve the step equations from the unknowns in `work`; returns a status."""
     clear_directions(system, work, model.facets, attempt)
@@ -344,6 +378,7 @@ def solve(scheme, model, state, system, loads, work, options, dt, attempt, info)
     merit = evaluate(scheme, model, state, system, loads, work, dt, info)
     jump, length, nears = jumps(attempt), 1.0, False
     least = least_impulse(model, options, dt)
+    raised, raises = attempt == HOP, 0
     far, short, whole, stuck, polished, levels, level_for = 0, 0, 0, 0, False, False, 0
     aim = aim_before = kappa_before = uneven_before = final_barrier(least, work, options)
     for n in range(options.max_iterations):
@@ -357,6 +392,8 @@ def solve(scheme, model, state, system, loads, work, options, dt, attempt, info)
         # derivatives are those of the solution where a last iteration has its own factors. With
         # contacts that is where all products are at the barrier, which follows the impulses.
         polishes = (info.order == 4 and not touches) or are_duals(merit)
+        # The first step to the final barrier leaves most products above it.
+        polishes = polishes or (attempt == DESCENT and somewhere(largest > 2.0 * kappa_end))
         uneven = max(largest - kappa_end, kappa_end - smallest) if touches else 0.0
         level = not are_duals(merit) or is_level(uneven, uneven_before, kappa_end)
         level = level and is_settled(kappa_end, aim)
@@ -366,12 +403,14 @@ def solve(scheme, model, state, system, loads, work, options, dt, attempt, info)
         level_for = level_for + 1 if are_duals(merit) and solved else 0
         if level_for > 0:
             stale, jump, levels = True, False, True
+        # With a high barrier its slacks are so long that smaller residuals mean nothing.
+        enough = max(options.tolerance, 0.1 * options.contact_speed * mean / kappa_end)
+        if raised and everywhere(merit <= enough):
+            return SETTLED
         goes_on = n < WARM_LIMIT or (nears and everywhere(merit < TAIL))
         if attempt <= HOP and touches and not goes_on:
             return OUT_OF_ITERATIONS
         info.iterations += 1
-        # With a high barrier its slacks are so long that smaller residuals mean nothing.
-        enough = max(options.tolerance, 0.1 * options.contact_speed * mean / kappa_end)
         if stale:
             system.valid[FACTORED] = 0
             if factor(scheme, model, system, work) != 0:
@@ -381,10 +420,10 @@ def solve(scheme, model, state, system, loads, work, options, dt, attempt, info)
         if levels and not jump:
             # Without Mehrotra's terms, which leave products off a barrier that is not zero.
             kappa = meet_barrier(kappa_end, kappa_before, aim, aim_before, level_for)
-        elif attempt == COLD and touches:
-            kappa = predict_barrier(scheme, model, system, work, dt, kappa_end)
         elif jump:
             kappa = max(kappa_end, pick(merit <= enough, 0.1, 1.0) * mean)
+        elif attempt in (COLD, DESCENT) and touches:
+            kappa = predict_barrier(scheme, model, system, work, dt, kappa_end)
         elif attempt >= CAREFUL:
             far_down = length > 0.5 or not raises_barrier(attempt)
             alike = largest < 3.0 * mean and far_down
@@ -415,6 +454,14 @@ def solve(scheme, model, state, system, loads, work, options, dt, attempt, info)
         )
         if not (nearer or jump):
             return STALLED
+        if attempt in (WARM, HOP) and jump and raises < RAISES:
+            late = not raised and n >= PATIENCE and somewhere(trial > SLOW)
+            if late or not nearer:
+                merit = go_higher(
+                    scheme, model, state, system, loads, work, dt, raised, nearer, merit, mean, info
+                )
+                raises, raised, stale = raises + 1, True, True
+                continue
         # A jump that lands too far even when it is short is made all the same: it leads elsewhere.
         far += 1 if jump and not nearer and whole == 0 else 0
         stuck = stuck + 1 if not jump and somewhere(trial > 0.99 * merit) else 0
@@ -427,10 +474,10 @@ def solve(scheme, model, state, system, loads, work, options, dt, attempt, info)
         if jump and short == SHORT:
             short, whole = 0, SHORT
         nears = everywhere(trial < 0.7 * merit)
-        # Factors that leave so little are good for as much again. Beside contacts, what is within
-        # the tolerance may still be more than the slack of a closed one.
+        # Factors that leave so little are good for as much again, at the same barrier. Beside
+        # contacts, what is within the tolerance may still be more than the slack of a closed one.
         if touches:
-            stale = jump or not everywhere(trial < min(options.tolerance, FINE * merit))
+            stale = jump or attempt != WARM or not everywhere(trial < min(options.tolerance, FINE * merit))
         else:
             stale = not everywhere(trial * trial < 0.1 * options.tolerance * merit)
         merit = trial
