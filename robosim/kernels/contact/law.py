@@ -63,7 +63,7 @@ def contact_meets(contact, c, w, facets):
     c.c, c.psi = contact.mu * c.gamma, 0.0
     fill(0.0, c.beta)
     fill(0.0, c.eta)
-    if facets.shape[0] == 0:
+    if contact.mu > 0.0 and facets.shape[0] == 0:
         c.eta[0], c.eta[1] = w.u[0], w.u[1]
 
 

@@ -477,7 +477,8 @@ def solve(scheme, model, state, system, loads, work, options, dt, attempt, info)
         # Factors that leave so little are good for as much again, at the same barrier. Beside
         # contacts, what is within the tolerance may still be more than the slack of a closed one.
         if touches:
-            stale = jump or attempt != WARM or not everywhere(trial < min(options.tolerance, FINE * merit))
+            enough = min(options.tolerance, FINE * merit)
+            stale = jump or attempt != WARM or not everywhere(trial < enough)
         else:
             stale = not everywhere(trial * trial < 0.1 * options.tolerance * merit)
         merit = trial
