@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -64,7 +65,7 @@ def contact_records(
             record["p_end"], record["lying"] = point.axis, point.radius == 0
             record["kind"] = RIM if point.radius > 0 else PLANE
             record["rolls"] = GOES_ROUND
-            record["semi_axes"] = point.radius * _disc(np.asarray(point.axis))
+            record["semi_axes"] = point.radius * _disc(tuple(point.axis))
         if point.semi_axes is not None:
             record["kind"], record["rolls"] = OVAL, ROLLS
             record["semi_axes"] = np.transpose(point.semi_axes)
@@ -121,8 +122,10 @@ def contact_records(
     return contacts
 
 
-def _disc(axis: Array) -> Array:
+@lru_cache(1024)
+def _disc(direction: tuple[float, ...]) -> Array:
     """Semi-axes of the unit disc around a unit vector, as columns (3, 3), of which one is 0."""
+    axis = np.array(direction)
     first = np.cross(axis, np.eye(3)[np.argmin(np.abs(axis))])
     first /= np.linalg.norm(first)
     return np.column_stack((first, np.cross(axis, first), np.zeros(3)))
@@ -131,6 +134,8 @@ def _disc(axis: Array) -> Array:
 def surface_twist(velocity: ArrayLike, spin: ArrayLike, origin: ArrayLike) -> Array:
     """Velocity at the frame's origin and spin, (6,), of a surface with a velocity at `origin`."""
     turn = np.asarray(spin)
+    if not turn.any():
+        return np.concatenate((np.asarray(velocity), turn))
     return np.concatenate((np.asarray(velocity) - np.cross(turn, np.asarray(origin)), turn))
 
 
