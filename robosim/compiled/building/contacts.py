@@ -65,7 +65,7 @@ def contact_records(
             record["p_end"], record["lying"] = point.axis, point.radius == 0
             record["kind"] = RIM if point.radius > 0 else PLANE
             record["rolls"] = GOES_ROUND
-            record["semi_axes"] = point.radius * _disc(tuple(point.axis))
+            record["semi_axes"] = point.radius * _disc(tuple(np.asarray(point.axis).tolist()))
         if point.semi_axes is not None:
             record["kind"], record["rolls"] = OVAL, ROLLS
             record["semi_axes"] = np.transpose(point.semi_axes)
