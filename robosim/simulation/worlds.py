@@ -61,7 +61,6 @@ from robosim.validation import Array
 NOW = far_from(-1.0, 0.0)
 NEAR = 0.5  # part of their radius by which bodies may be apart to be of one island, once some meet
 APART = 0.6  # and by which they have to be apart to be of two
-MOST_PATIENCE = 64  # looks at islands that are apart before they are divided, if they meet often
 ROOM = 4096  # pairs of units that meet at once
 KEPT = 32  # islands of several units that are kept for the next time
 
