@@ -217,6 +217,9 @@ def test_the_motion_is_that_of_the_whole_robot(case: str) -> None:
         logs.append(sim.run(0.5, control))
     assert_alike(sims, logs, tolerance)
     a, b = (sim.contact_forces() for sim in sims)
+    if case == "collapses":
+        # With knees and feet on the ground, legs may brace themselves: only the sum is unique.
+        a, b = a.sum(axis=0), b.sum(axis=0)
     np.testing.assert_allclose(a, b, rtol=0, atol=max(1e4 * tolerance, 1e-5))
     if case == "stands":
         assert sims[0].energy() == pytest.approx(sims[1].energy(), abs=1e-9)
