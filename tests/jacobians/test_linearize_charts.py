@@ -172,7 +172,7 @@ def test_limits_and_contacts(name):
         here = {(one.other, one.mode) for one in linearize(sim, tau).contacts}
         # Smooth contacts that stay open: a step stops short of the exact barrier by some percent.
         if not here <= modes and "open" not in {mode for _, mode in here}:
-            compare(sim, tau, within=1e-4)
+            compare(sim, tau, within=3e-4)
         modes |= here
     assert ("limit", "closed") in modes
     assert {"stick", "slide"} & {mode for _, mode in modes}
@@ -192,7 +192,8 @@ def test_a_humanoid_of_a_file(tmp_path, tied):
     compare(sim, controller=pd)
     compare(sim, controller=PD(robot, (-0.1, -0.2, 0.1), 40.0, 2.0))
     sim.run(0.2, pd)
-    found = compare(sim, controller=pd, step=1e-8, within=1e-4)
+    # Smooth contacts, at a barrier that follows the impulses: steps stop 1e-4 of it away.
+    found = compare(sim, controller=pd, step=1e-8, within=3e-4)
     assert {"stick", "slide"} & {one.mode for one in found.contacts if one.other != "dry friction"}
 
 

@@ -63,6 +63,8 @@ RAISED = 0.03  # part of the residual that slacks are raised to where contacts c
 PATIENCE = 2  # jumps at the final barrier before that
 SLOW = 1e-6  # [m/s], residual up to which they may go on
 RAISES = 4  # most often that the barrier is raised in an attempt
+EVEN = 1e-4  # part of the barrier by which products may be off it at the end of a descent
+LANDINGS = 3  # jumps at the end of a descent
 HIGHER = 10.0  # factor by which it is, from the second time on
 REFINE = 1e-4  # [m/s], residual below which a direction may be lost in rounding
 
@@ -378,7 +380,7 @@ def solve(scheme, model, state, system, loads, work, options, dt, attempt, info)
     merit = evaluate(scheme, model, state, system, loads, work, dt, info)
     jump, length, nears = jumps(attempt), 1.0, False
     least = least_impulse(model, options, dt)
-    raised, raises = attempt == HOP, 0
+    raised, raises, landings = attempt == HOP, 0, 0
     far, short, whole, stuck, polished, levels, level_for = 0, 0, 0, 0, False, False, 0
     aim = aim_before = kappa_before = uneven_before = final_barrier(least, work, options)
     for n in range(options.max_iterations):
@@ -392,12 +394,16 @@ def solve(scheme, model, state, system, loads, work, options, dt, attempt, info)
         # derivatives are those of the solution where a last iteration has its own factors. With
         # contacts that is where all products are at the barrier, which follows the impulses.
         polishes = (info.order == 4 and not touches) or are_duals(merit)
-        # The first step to the final barrier leaves most products above it.
-        polishes = polishes or (attempt == DESCENT and somewhere(largest > 2.0 * kappa_end))
         uneven = max(largest - kappa_end, kappa_end - smallest) if touches else 0.0
         level = not are_duals(merit) or is_level(uneven, uneven_before, kappa_end)
         level = level and is_settled(kappa_end, aim)
-        if solved and ((polished and level) or not polishes) and (n > 0 or not touches):
+        lands = attempt == DESCENT and landings < LANDINGS and not are_duals(merit)
+        if solved and lands and somewhere(uneven > EVEN * kappa_end):
+            # The first step to the final barrier leaves most products above it. A jump lands on it,
+            # as far as impulses do not move it.
+            landings, jump, stale = landings + 1, True, True
+            let_jump(model, system, work)
+        elif solved and ((polished and level) or not polishes) and (n > 0 or not touches):
             return CONVERGED
         polished, uneven_before = solved and level, uneven
         level_for = level_for + 1 if are_duals(merit) and solved else 0
