@@ -19,20 +19,16 @@ import sys
 import warnings
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
 
-import numpy as np
 from rich.console import Console
 from rich.progress import track
-from rich.table import Table
 
 import robosim
-from robosim import ConvergenceError, Mechanism, Simulation
+from benchmarks.outcomes import Outcome, add_row, follow, table_of
+from robosim import Mechanism, Simulation
 from robosim.bench.piles import SHAPES, bin_of, limp, wedge
 
 TIMESTEPS = (1e-3, 2e-3, 5e-3, 0.01)
-LOOK = 0.05  # [s] from one look at the energy to the next
-GAIN = 1e-3  # part of the energy at the start that is more than the timestep's own error
 
 
 def some(seed: int, masses: float, shapes: tuple[str, ...] = SHAPES) -> Mechanism:
@@ -51,30 +47,11 @@ SCENES: dict[str, Callable[[int], Mechanism]] = {
 }
 
 
-class Outcome(NamedTuple):
-    """What a run came to."""
-
-    failed: float  # [s], when a step failed; nan if none did
-    gained: bool
-    gap: float  # smallest [m], 0 if it was positive all the time
-    iterations: float  # of a step, on average
-
-
 def outcome(scene: str, seed: int, seconds: float) -> Outcome:
     """Simulate a scene from a start that the seed tells."""
     warnings.simplefilter("ignore")  # of starts in an overlap
     sim = Simulation(SCENES[scene](seed), TIMESTEPS[seed % len(TIMESTEPS)])
-    energies, gap, iterations, failed = [sim.energy()], 0.0, [], np.nan
-    try:
-        while sim.time < seconds:
-            log = sim.run(LOOK)
-            gap = min(gap, float(log.gap.min()))
-            energies.append(sim.energy())
-            iterations.append(float(log.iterations.mean()))
-    except ConvergenceError as error:
-        failed = error.time
-    gained = bool(np.any(np.diff(energies) > GAIN * abs(energies[0])))
-    return Outcome(failed, gained, gap, float(np.mean(iterations)) if iterations else np.nan)
+    return follow(sim, seconds)
 
 
 def main() -> int:
@@ -93,8 +70,7 @@ def main() -> int:
     if unknown := set(options.scenes) - set(SCENES):
         parser.error(f"no scene {', '.join(sorted(unknown))}; there are {', '.join(SCENES)}")
     seeds = range(options.first, options.first + options.runs)
-    table = Table("scene", "runs", "failed", "gained energy", "deepest [m]", "iterations a step")
-    console, bad = Console(), 0
+    table, console, bad = table_of("scene", "runs"), Console(), 0
     with multiprocessing.get_context("spawn").Pool(options.processes) as pool:
         for scene in options.scenes or SCENES:
             run = partial(outcome, scene, seconds=options.seconds)
@@ -102,17 +78,8 @@ def main() -> int:
                 pool.imap(run, seeds), scene, options.runs, console=console, transient=True
             )
             outcomes = list(found)
-            failed = [s for s, o in zip(seeds, outcomes, strict=True) if not np.isnan(o.failed)]
-            gained = [s for s, o in zip(seeds, outcomes, strict=True) if o.gained]
-            bad += len(failed)
-            table.add_row(
-                scene,
-                str(len(outcomes)),
-                f"{len(failed)} {failed or ''}".strip(),
-                f"{len(gained)} {gained or ''}".strip(),
-                f"{max(-o.gap for o in outcomes) + 0.0:.1e}",
-                f"{np.nanmean([o.iterations for o in outcomes]):.2f}",
-            )
+            bad += sum(o.failed for o in outcomes)
+            add_row(table, scene, seeds, outcomes)
     console.print(table)
     console.print(f"robosim {robosim.__version__}, {options.seconds:g} s at 1, 2, 5 and 10 ms")
     return 1 if bad else 0

@@ -13,29 +13,17 @@ from __future__ import annotations
 import argparse
 import itertools
 import sys
-from typing import NamedTuple
 
 import numpy as np
 from rich.console import Console
 from rich.progress import track
-from rich.table import Table
 
 import robosim
-from robosim import Body, ConvergenceError, Geometry, HalfSpace, Joint, Mechanism, Simulation
+from benchmarks.outcomes import Outcome, add_row, follow, table_of
+from robosim import Body, Geometry, HalfSpace, Joint, Mechanism, Simulation
 
 SHAPES = ("box", "ball", "cylinder", "capsule", "ellipsoid", "hull")
 HEIGHTS = (0.35, 0.85)  # of the centres above the ground [m]
-LOOK = 0.05  # [s] from one look at the energy to the next
-GAIN = 1e-3  # part of the energy at the start that is more than the timestep's own error
-
-
-class Outcome(NamedTuple):
-    """What a drop came to."""
-
-    failed: bool
-    gained: bool
-    gap: float  # smallest [m], 0 if it was positive all the time
-    iterations: float  # of a step, on average
 
 
 def random_shape(kind: str, rng: np.random.Generator) -> tuple[Geometry, np.ndarray]:
@@ -82,18 +70,7 @@ def drop(kinds: tuple[str, str], seed: int, timestep: float, seconds: float) -> 
     robot, q, v = random_scene(kinds, seed)
     sim = Simulation(robot, timestep=timestep)
     sim.set_state(q, v)
-    energies, gap, iterations = [sim.energy()], 0.0, []
-    failed = False
-    try:
-        for _ in range(round(seconds / LOOK)):
-            log = sim.run(LOOK)
-            gap = min(gap, float(log.gap.min()), sim.min_gap())
-            energies.append(sim.energy())
-            iterations.append(float(log.iterations.mean()))
-    except ConvergenceError:
-        failed = True
-    gained = bool(np.any(np.diff(energies) > GAIN * abs(energies[0])))
-    return Outcome(failed, gained, gap, float(np.mean(iterations)) if iterations else np.nan)
+    return follow(sim, seconds)
 
 
 def main() -> int:
@@ -107,23 +84,14 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=1.5, help="of each drop")
     options = parser.parse_args()
     pairs = list(itertools.combinations_with_replacement(SHAPES, 2))
-    table = Table("pair", "drops", "failed", "gained energy", "deepest [m]", "iterations a step")
+    table = table_of("pair", "drops")
     console = Console()
     bad = 0
     for pair in track(pairs, "dropping", console=console, transient=True):
         seeds = range(options.first, options.first + options.seeds)
         outcomes = [drop(pair, seed, options.timestep, options.seconds) for seed in seeds]
-        failed = [seed for seed, o in zip(seeds, outcomes, strict=True) if o.failed]
-        gained = [seed for seed, o in zip(seeds, outcomes, strict=True) if o.gained]
-        bad += len(failed) + len(gained)
-        table.add_row(
-            " on ".join(reversed(pair)),
-            str(len(outcomes)),
-            f"{len(failed)} {failed or ''}".strip(),
-            f"{len(gained)} {gained or ''}".strip(),
-            f"{max(-o.gap for o in outcomes) + 0.0:.1e}",
-            f"{np.nanmean([o.iterations for o in outcomes]):.2f}",
-        )
+        bad += sum(o.failed + o.gained for o in outcomes)
+        add_row(table, " on ".join(reversed(pair)), seeds, outcomes)
     console.print(table)
     console.print(f"robosim {robosim.__version__}, timestep {options.timestep} s")
     return 1 if bad else 0
