@@ -170,9 +170,9 @@ def test_limits_and_contacts(name):
     for _ in range(200):
         sim.step()
         here = {(one.other, one.mode) for one in linearize(sim, tau).contacts}
-        # Smooth contacts that stay open: a step stops short of the exact barrier by some percent.
-        if not here <= modes and "open" not in {mode for _, mode in here}:
-            compare(sim, tau, within=3e-4)
+        # Slacks are 1e-6 m, of which differences by 1e-7 m leave up to 5e-5 of the derivatives.
+        if not here <= modes:
+            compare(sim, tau, within=1e-4)
         modes |= here
     assert ("limit", "closed") in modes
     assert {"stick", "slide"} & {mode for _, mode in modes}
@@ -192,8 +192,8 @@ def test_a_humanoid_of_a_file(tmp_path, tied):
     compare(sim, controller=pd)
     compare(sim, controller=PD(robot, (-0.1, -0.2, 0.1), 40.0, 2.0))
     sim.run(0.2, pd)
-    # 1.9e-4 off where coordinates are tied, for a reason that is not known.
-    found = compare(sim, controller=pd, step=1e-8, within=3e-4)
+    # Longer differences are off by their own error, and shorter ones by rounding.
+    found = compare(sim, controller=pd, step=3e-8, within=3e-5)
     assert {"stick", "slide"} & {one.mode for one in found.contacts if one.other != "dry friction"}
 
 

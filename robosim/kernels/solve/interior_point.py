@@ -64,7 +64,8 @@ PATIENCE = 2  # jumps at the final barrier before that
 SLOW = 1e-6  # [m/s], residual up to which they may go on
 RAISES = 4  # most often that the barrier is raised in an attempt
 EVEN = 1e-4  # part of the barrier by which products may be off it at the end of a descent
-LANDINGS = 3  # jumps at the end of a descent
+FLAT = 1e-7  # and by which smooth contacts may be at the end, which is near their rounding
+LANDINGS = 3  # iterations at the end of an attempt that bring products to the barrier
 HIGHER = 10.0  # factor by which it is, from the second time on
 REFINE = 1e-4  # [m/s], residual below which a direction may be lost in rounding
 
@@ -316,6 +317,31 @@ def is_solved(scheme, model, system, work, options, merit, largest, kappa_end):
 
 
 @kernel
+def evenness(options):
+    """The part of the barrier by which products may be off it at the end.
+
+    Slacks are off by this part of `contact_speed`, which is next to nothing for hard contacts. For
+    smooth ones it has to be within the tolerance: where iterations end off the barrier depends on
+    where they begin, so derivatives of steps would be off by up to fifteen times this part.
+    """
+    return min(EVEN, max(options.tolerance / options.contact_speed, FLAT))
+
+
+@kernel
+def lands_again(attempt, landings, enough, uneven, before, smooth):
+    """Whether a solution whose products are off the barrier by `uneven` is brought nearer to it.
+
+    Hard contacts are after a descent only. Smooth ones are unless rounding lets them come no nearer
+    than `before`.
+    """
+    if landings == LANDINGS or not somewhere(uneven > enough):
+        return False
+    if not smooth:
+        return attempt == DESCENT
+    return landings == 0 or somewhere(uneven < 0.5 * before)
+
+
+@kernel
 def is_level(uneven, before, kappa):
     """Whether products are at the barrier, or as near to it as their rounding lets them come."""
     if everywhere(uneven <= LEVEL * kappa):
@@ -379,7 +405,7 @@ def solve(scheme, model, state, system, loads, work, options, dt, attempt, info)
     stale = attempt != WARM or system.valid[FACTORED] == 0 or not touches
     merit = evaluate(scheme, model, state, system, loads, work, dt, info)
     jump, length, nears = jumps(attempt), 1.0, False
-    least = least_impulse(model, options, dt)
+    least, even = least_impulse(model, options, dt), evenness(options)
     raised, raises, landings = attempt == HOP, 0, 0
     far, short, whole, stuck, polished, levels, level_for = 0, 0, 0, 0, False, False, 0
     aim = aim_before = kappa_before = uneven_before = final_barrier(least, work, options)
@@ -397,12 +423,14 @@ def solve(scheme, model, state, system, loads, work, options, dt, attempt, info)
         uneven = max(largest - kappa_end, kappa_end - smallest) if touches else 0.0
         level = not are_duals(merit) or is_level(uneven, uneven_before, kappa_end)
         level = level and is_settled(kappa_end, aim)
-        lands = attempt == DESCENT and landings < LANDINGS and not are_duals(merit)
-        if solved and lands and somewhere(uneven > EVEN * kappa_end):
+        lands = lands_again(attempt, landings, even * kappa_end, uneven, uneven_before, even < EVEN)
+        if solved and lands and not are_duals(merit):
             # The first step to the final barrier leaves most products above it. A jump lands on it,
-            # as far as impulses do not move it.
-            landings, jump, stale = landings + 1, True, True
-            let_jump(model, system, work)
+            # as far as impulses do not move it. A warm start is near enough without one.
+            landings, stale = landings + 1, True
+            if attempt != WARM:
+                jump = True
+                let_jump(model, system, work)
         elif solved and ((polished and level) or not polishes) and (n > 0 or not touches):
             return CONVERGED
         polished, uneven_before = solved and level, uneven
@@ -413,7 +441,7 @@ def solve(scheme, model, state, system, loads, work, options, dt, attempt, info)
         enough = max(options.tolerance, 0.1 * options.contact_speed * mean / kappa_end)
         if raised and everywhere(merit <= enough):
             return SETTLED
-        goes_on = n < WARM_LIMIT or (nears and everywhere(merit < TAIL))
+        goes_on = n < WARM_LIMIT or (nears and everywhere(merit < TAIL)) or landings > 0
         if attempt <= HOP and touches and not goes_on:
             return OUT_OF_ITERATIONS
         info.iterations += 1
