@@ -250,7 +250,7 @@ def may_act(model, system, work, k):
 def stay(before, w, k, work):
     """List contact k, which was in the last equations, with the variables that it had there."""
     add_contact(work, k)
-    w.weight = 1.0
+    w.weight, w.lags = 1.0, 0
     copy_record(before, work.contacts[k])
 
 
@@ -260,7 +260,7 @@ def enter(facets, system, work, k, kappa, speed):
     contact, c, w = work.slots[k], work.contacts[k], system.contacts[k]
     add_contact(work, k)
     system.valid[FACTORED] = 0
-    w.weight = 1.0
+    w.weight, w.lags = 1.0, 0
     w.u[0], w.u[1], w.u[2] = 0.0, 0.0, 1.0
     contact_center(contact, c, w, facets, kappa, speed)
     contact_begins(contact, c)

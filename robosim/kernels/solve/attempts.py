@@ -34,13 +34,13 @@ from robosim.kernels.status import (
     COLD,
     CONVERGED,
     DESCENT,
-    FIRST_PATH,
     HOP,
     LAST,
     LOW,
     SETTLED,
     UNSETTLED,
     WARM,
+    WHOLE,
 )
 
 
@@ -110,7 +110,7 @@ def solve_interval(scheme, model, state, memory, loads, work, options, dt, kappa
             continue
         before = -1
         info.attempt = next_attempt(info.attempt, tried, info.residual)
-        last = FIRST_PATH if info.substeps == 1 or roomy else LAST
+        last = WHOLE if info.substeps == 1 or roomy else LAST
         if info.attempt > min(last, options.last_attempt) or work.active[0] == 0:
             if roomy or info.attempt <= last or not give_room(memory.system, work):
                 return status
