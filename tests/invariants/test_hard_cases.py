@@ -101,6 +101,14 @@ def test_boxes_with_masses_that_jam(seed, dt, until):
     assert sim.min_gap() > -1.5e-8
 
 
+def test_boxes_that_touch_in_all_places_there_are():
+    """Where no slot is free for one more feature, a step is divided: they do not sink."""
+    sim = Simulation(bin_of(11, 151, 1e4), 1e-2)
+    for _ in range(35):
+        sim.step()
+        assert sim.min_gap() > -1.5e-8
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_a_limp_minitaur_lands_on_its_knees(seed):
     """Contacts that wedge below light links: no failed step, and no energy out of a read-out."""
