@@ -159,18 +159,18 @@ def goes_through(contact, before, after, t):
 
 
 @kernel
-def find_entered(model, system, work, p, moved, may_divide, dt):
+def find_entered(model, system, work, p, moved, may_divide, dt, room):
     """Put features of pair p that the interval ends beyond into free slots; their number.
 
     It is -1 where only a shorter interval tells, if it `may_divide`, what the shapes meet with.
     Features of the first knot are all that is touched unless the bodies turn by much: then
     another corner comes down, or the lowest point of a rim is another one. Or they pass an edge of
     a terrain: the plane beyond it, which goes on through what is before it, has been behind them
-    all the time, but must not be so at the end.
+    all the time, but must not be so at the end. With `room` [m] they are beyond what touches.
     """
     pair, ids, features = model.collision.pairs[p], work.ids, work.collision.features
     slot = free_slot(ids, pair, pair.slot_begin)
-    allowed = OVERLAP * smaller_reach(model, pair)
+    allowed = max(OVERLAP * smaller_reach(model, pair), room)
     if moved < allowed:
         return 0
     if hulls_apart(model, system, work, work.pose2, p, allowed) > allowed:
