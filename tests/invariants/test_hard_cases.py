@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from robosim import Body, Joint, Mechanism, Simulation
+from robosim.bench.piles import bin_of
 from robosim.controllers import PD
 from robosim.models import builders
 
@@ -89,6 +90,23 @@ def test_a_thrown_minitaur_on_its_servos():
         log = sim.run(2.0, servos)
         assert log.samples.substeps.max() == 1
         assert log.samples.gap.min() >= 0
+
+
+@pytest.mark.parametrize(("seed", "dt", "until"), [(116, 1, 0.7), (128, 1, 0.5), (142, 5, 1.1)])
+def test_boxes_with_masses_that_jam(seed, dt, until):
+    """Of 1 to 1e4: the central path turns back, and steps had no solution however short."""
+    sim = Simulation(bin_of(4 + seed % 9, seed, 1e4), 1e-3 * dt)
+    log = sim.run(until)
+    assert log.samples.gap.min() > -1.5e-8
+    assert sim.min_gap() > -1.5e-8
+
+
+def test_boxes_that_touch_in_all_places_there_are():
+    """Where no slot is free for one more feature, a step is divided: they do not sink."""
+    sim = Simulation(bin_of(11, 151, 1e4), 1e-2)
+    for _ in range(35):
+        sim.step()
+        assert sim.min_gap() > -1.5e-8
 
 
 @pytest.mark.parametrize("seed", range(6))

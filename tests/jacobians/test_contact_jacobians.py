@@ -288,6 +288,31 @@ def test_the_exact_cone_resists_every_slip(seed):
     assert np.linalg.eigvalsh(A).max() < 0
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_a_lagging_slip_speed_makes_a_contact_convex(seed):
+    """Then all of A is symmetric and negative definite, and psi narrows the gap by mu."""
+    case = OneContact(seed, facets=0)
+    case.random_interior()
+    c, w, mu = case.work.contacts[0], case.system.contacts[0], case.mu
+    w["lags"] = 1
+    du, kappa = case.rng.normal(size=3), 0.3
+    contact_answer(case.model, case.system, case.work, 0, kappa, du)
+    A = w["A"]
+    np.testing.assert_allclose(A, A.T, rtol=1e-12)
+    assert np.linalg.eigvalsh(A).max() < 0
+    np.testing.assert_allclose(w["d_s"], w["u"][2] + du[2] - mu * w["d_psi"] - c["s"])
+    product = c["s"] * c["gamma"] + w["d_s"] * c["gamma"] + c["s"] * w["d_gamma"]
+    np.testing.assert_allclose(product, kappa - w["second_s"])
+    # Friction is that of a contact whose normal impulse changes as much.
+    x, y = np.append(mu * c["gamma"], c["beta"][:2]), np.append(c["psi"], c["eta"][:2])
+    d_x = np.append(mu * w["d_gamma"], w["d_beta"][:2])
+    d_y = np.append(w["d_psi"], w["d_eta"][:2])
+    right = w["weight"] * kappa * J @ x / (x @ J @ x) - y - w["second"][:3]
+    np.testing.assert_allclose(scaling_matrix(x, y) @ d_x + d_y, right, rtol=1e-9, atol=1e-9)
+    impulse = np.append(w["d_beta"][:2], w["d_gamma"])
+    np.testing.assert_allclose(w["F"] + A @ du, impulse, rtol=1e-9, atol=1e-9)
+
+
 @pytest.mark.parametrize("facets", [0, 4])
 def test_without_friction_there_is_only_a_normal_impulse(facets):
     case = OneContact(0, friction=0.0, facets=facets)

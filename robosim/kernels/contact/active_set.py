@@ -250,7 +250,7 @@ def may_act(model, system, work, k):
 def stay(before, w, k, work):
     """List contact k, which was in the last equations, with the variables that it had there."""
     add_contact(work, k)
-    w.weight = 1.0
+    w.weight, w.lags = 1.0, 0
     copy_record(before, work.contacts[k])
 
 
@@ -260,7 +260,7 @@ def enter(facets, system, work, k, kappa, speed):
     contact, c, w = work.slots[k], work.contacts[k], system.contacts[k]
     add_contact(work, k)
     system.valid[FACTORED] = 0
-    w.weight = 1.0
+    w.weight, w.lags = 1.0, 0
     w.u[0], w.u[1], w.u[2] = 0.0, 0.0, 1.0
     contact_center(contact, c, w, facets, kappa, speed)
     contact_begins(contact, c)
@@ -328,11 +328,12 @@ def admit_reached(scheme, model, state, memory, work, options, dt, kappa):
                 admit_limit(scheme, model, state, system, work, k, kappa, dt, speed)
 
 
-@feature(ADMIT_FEATURES, dt=NUMBER, kappa=NUMBER, substeps=WHOLE)
-def admit_features(model, state, memory, work, options, dt, kappa, substeps):
+@feature(ADMIT_FEATURES, dt=NUMBER, kappa=NUMBER, substeps=WHOLE, room=NUMBER)
+def admit_features(model, state, memory, work, options, dt, kappa, substeps, room):
     """Admit features of shapes that have entered each other; a status as in `choose_features`.
 
-    GOES_THROUGH tells that the interval is too long to say what two shapes meet with.
+    What touches has had `room` [m] to enter. GOES_THROUGH tells that the interval is too long to
+    say what two shapes meet with.
     """
     guesses, system, speed = memory.guesses, memory.system, options.contact_speed
     collision = model.collision
@@ -359,7 +360,7 @@ def admit_features(model, state, memory, work, options, dt, kappa, substeps):
             continue
         if divides and has_turned_rim(model, system, work, p):
             return GOES_THROUGH
-        entered = find_entered(model, system, work, p, moved, divides, dt)
+        entered = find_entered(model, system, work, p, moved, divides, dt, room)
         if entered < 0:
             return GOES_THROUGH
         if met + entered == 0:

@@ -76,6 +76,35 @@ def stiffness(mu, c, w):
 
 
 @kernel
+def lagged_stiffness(mu, c, w):
+    """w.A where mu times the change of psi narrows the gap: symmetric, and negative definite."""
+    A, H = w.A, w.scaling
+    r, per_d, w0, w1, w2 = H[0], H[2], H[3], H[4], H[5]
+    h1, h2 = 2.0 * mu * w0 * w1 * per_d, 2.0 * mu * w0 * w2 * per_d
+    normal = -c.gamma / (c.s + c.gamma * mu * mu * r * per_d)
+    A[2, 0], A[2, 1], A[2, 2] = -normal * h1, -normal * h2, normal
+    A[0, 2], A[1, 2] = A[2, 0], A[2, 1]
+    A[0, 0] -= h1 * A[2, 0]
+    A[0, 1] -= h1 * A[2, 1]
+    A[1, 0] -= h2 * A[2, 0]
+    A[1, 1] -= h2 * A[2, 1]
+
+
+@kernel
+def lagged_normal(mu, c, kappa, w):
+    """The change of the normal impulse at rest for the known w.d_s without that of psi."""
+    x0, H = mu * c.gamma, w.scaling
+    r, per_d, w0, w1, w2 = H[0], H[2], H[3], H[4], H[5]
+    h1, h2 = 2.0 * w0 * w1 * per_d, 2.0 * w0 * w2 * per_d
+    ratio = w.aim / determinant(x0, c.beta[0], c.beta[1])
+    g1 = -ratio * c.beta[0] - w.u[0] - w.second[1]
+    g2 = -ratio * c.beta[1] - w.u[1] - w.second[2]
+    d_psi = ratio * x0 - c.psi - w.second[0] - h1 * g1 - h2 * g2
+    left = kappa - w.second_s - c.gamma * (c.s + w.d_s - mu * d_psi)
+    return left / (c.s + c.gamma * mu * mu * r * per_d)
+
+
+@kernel
 def violation(c, u):
     """Largest residual of the linear equations [m/s]."""
     return max(abs(u[0] - c.eta[0]), abs(u[1] - c.eta[1]))

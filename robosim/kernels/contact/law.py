@@ -14,9 +14,9 @@ Eliminated in closed form it leaves ``dF = F + A du`` for its impulse: no matrix
 (derivation.md, Sect. 5).
 """
 
-from math import inf
+from math import inf, sqrt
 
-from robosim.compiled.kinds import DRY
+from robosim.compiled.kinds import DRY, SLIP
 from robosim.compiled.records.sizes import TRENDS
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import everywhere, pick
@@ -31,6 +31,30 @@ CLOSE = 0.99  # part of the way to the surface of the cones that a step may go
 def friction_size(facets):
     """Number of impulses that friction is made of."""
     return facets.shape[0] if facets.shape[0] > 0 else 2
+
+
+@kernel
+def contact_lags(contact, c, w):
+    """Widen a contact's gap by what its slip speed lags behind, times mu.
+
+    With u_z + mu (lag - psi) in the place of u_z the equations of all contacts are those of a
+    convex problem, which has a solution if all contacts can open at once. It is that of Coulomb's
+    law where `lag` is the slip speed psi [Acary2011].
+    """
+    w.lags, w.lag = 0, 0.0
+    if contact.kind != DRY and contact.mu > 0.0 and contact.resists == SLIP:
+        w.lags = 1
+        w.lag = sqrt(c.eta[0] * c.eta[0] + c.eta[1] * c.eta[1])
+
+
+@kernel
+def contact_follows(contact, c, w, part):
+    """Let the lagging slip speed follow by a part; by how much the gap was wider [m/s]."""
+    if w.lags == 0:
+        return 0.0
+    behind = c.psi - w.lag
+    w.lag += part * behind
+    return contact.mu * abs(behind)
 
 
 @kernel
@@ -148,6 +172,8 @@ def contact_stiffness(contact, c, facets, w):
         return
     if facets.shape[0] == 0:
         second_order.stiffness(contact.mu, c, w)
+        if w.lags != 0:
+            second_order.lagged_stiffness(contact.mu, c, w)
     else:
         linearized.stiffness(contact.mu, c, facets, A)
 
@@ -175,7 +201,11 @@ def contact_force(contact, c, facets, kappa, w):
         w.d_gamma = (kappa - w.second_s) / c.s - c.gamma + w.A[2, 2] * w.d_s
     if contact.mu > 0.0:
         if facets.shape[0] == 0:
+            if w.lags != 0:
+                w.d_gamma = second_order.lagged_normal(contact.mu, c, kappa, w)
             second_order.direction(contact.mu, c, w)
+            if w.lags != 0:
+                w.d_s -= contact.mu * w.d_psi
         else:
             linearized.direction(contact.mu, c, facets, w)
     contact_impulse(w.d_beta, w.d_gamma, facets, w.F)
@@ -184,15 +214,19 @@ def contact_force(contact, c, facets, kappa, w):
 @kernel
 def contact_answer(contact, c, facets, du, w):
     """Add to the directions in w what answers the motion `du`."""
-    d_gamma = 0.0
+    d_gamma, d_psi = 0.0, w.d_psi
     if contact.kind != DRY:
         w.d_s += du[2]
         d_gamma = w.A[2, 2] * du[2]
+        if w.lags != 0:
+            d_gamma += w.A[2, 0] * du[0] + w.A[2, 1] * du[1]
         w.d_gamma += d_gamma
     if contact.mu == 0.0:
         return
     if facets.shape[0] == 0:
         second_order.answer(contact.mu, du, d_gamma, w)
+        if w.lags != 0:
+            w.d_s -= contact.mu * (w.d_psi - d_psi)
         w.slides = second_order.slides_on(contact.mu, c, w)
     else:
         linearized.answer(contact.mu, c, facets, du, d_gamma, w)

@@ -159,19 +159,19 @@ def goes_through(contact, before, after, t):
 
 
 @kernel
-def find_entered(model, system, work, p, moved, may_divide, dt):
+def find_entered(model, system, work, p, moved, may_divide, dt, room):
     """Put features of pair p that the interval ends beyond into free slots; their number.
 
     It is -1 where only a shorter interval tells, if it `may_divide`, what the shapes meet with.
     Features of the first knot are all that is touched unless the bodies turn by much: then
     another corner comes down, or the lowest point of a rim is another one. Or they pass an edge of
     a terrain: the plane beyond it, which goes on through what is before it, has been behind them
-    all the time, but must not be so at the end.
+    all the time, but must not be so at the end. With `room` [m] they are beyond what touches.
     """
     pair, ids, features = model.collision.pairs[p], work.ids, work.collision.features
     slot = free_slot(ids, pair, pair.slot_begin)
-    allowed = OVERLAP * smaller_reach(model, pair)
-    if slot == pair.slot_end or moved < allowed:
+    allowed = max(OVERLAP * smaller_reach(model, pair), room)
+    if moved < allowed:
         return 0
     if hulls_apart(model, system, work, work.pose2, p, allowed) > allowed:
         return 0
@@ -182,26 +182,32 @@ def find_entered(model, system, work, p, moved, may_divide, dt):
     apart = is_apart(model, system, work, p, allowed)
     count = find_near(model, system, work, work.pose2, p, allowed)
     for n in range(count):
-        if features[n].gap < -allowed and slot < pair.slot_end:
-            contact = work.slots[slot]
-            describe(model, pair, features[n], contact, slot)
-            contact.apart = 1 if apart else 0
-            if contact.kind == RIM and turns_over(contact, system.pose1, work.pose2, t):
-                pin_rim(contact, work.pose2, t)
-            before = place_contact(contact, system.pose1, t)
-            if apart and before < -2.0 * moved - allowed:
-                # Of shapes that were apart, nothing comes as far through the right plane.
-                if may_divide:
-                    return -1
-                continue
-            left = 0.0 if apart else depth_left(before, dt)
-            if place_contact(contact, work.pose2, t) < left - allowed:
-                # One that is there already, but elsewhere, as on a rim: for this step only.
-                ids[slot] = features[n].id
-                if holds(ids, pair, ids[slot], slot):
-                    ids[slot] = THIS_STEP
-                found += 1
-                slot = free_slot(ids, pair, slot)
+        if not features[n].gap < -allowed:
+            continue
+        if slot == pair.slot_end:
+            # A shorter interval has room for all that is met in it.
+            if apart and may_divide and not holds(ids, pair, features[n].id, -1):
+                return -1
+            continue
+        contact = work.slots[slot]
+        describe(model, pair, features[n], contact, slot)
+        contact.apart = 1 if apart else 0
+        if contact.kind == RIM and turns_over(contact, system.pose1, work.pose2, t):
+            pin_rim(contact, work.pose2, t)
+        before = place_contact(contact, system.pose1, t)
+        if apart and before < -2.0 * moved - allowed:
+            # Of shapes that were apart, nothing comes as far through the right plane.
+            if may_divide:
+                return -1
+            continue
+        left = 0.0 if apart else depth_left(before, dt)
+        if place_contact(contact, work.pose2, t) < left - allowed:
+            # One that is there already, but elsewhere, as on a rim: for this step only.
+            ids[slot] = features[n].id
+            if holds(ids, pair, ids[slot], slot):
+                ids[slot] = THIS_STEP
+            found += 1
+            slot = free_slot(ids, pair, slot)
     return found
 
 

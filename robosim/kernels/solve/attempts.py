@@ -11,7 +11,7 @@ from robosim.kernels.contact.active_set import (
     choose_contacts,
 )
 from robosim.kernels.contact.law import contact_guess, contact_meets
-from robosim.kernels.contact.pinned import give_room
+from robosim.kernels.contact.pinned import SLACK, give_room
 from robosim.kernels.solve.bearings import PASSES, settle_bounds
 from robosim.kernels.solve.interior_point import (
     LOOSE,
@@ -34,14 +34,16 @@ from robosim.kernels.status import (
     COLD,
     CONVERGED,
     DESCENT,
-    FIRST_PATH,
     HOP,
     LAST,
     LOW,
     SETTLED,
     UNSETTLED,
     WARM,
+    WHOLE,
 )
+
+TOLD = 1.5  # times the room that what touches is given, from which on another feature has entered
 
 
 @stage
@@ -73,7 +75,7 @@ def settle(scheme, model, state, memory, loads, work, options, dt, kappa, status
         before = work.active[0]
         status = solve(scheme, model, state, system, loads, work, options, dt, WARM, info)
         if status == CONVERGED:
-            status = admit(scheme, model, state, memory, work, options, dt, kappa, info)
+            status = admit(scheme, model, state, memory, work, options, dt, kappa, 0.0, info)
             if status != CONVERGED:
                 return status
         if status != CONVERGED or work.active[0] != before:
@@ -102,7 +104,8 @@ def solve_interval(scheme, model, state, memory, loads, work, options, dt, kappa
         status = solve_any(scheme, model, state, memory, loads, work, options, dt, info)
         if status in (CONVERGED, SETTLED):
             before, found = work.active[0], status
-            status = admit(scheme, model, state, memory, work, options, dt, kappa, info)
+            room = TOLD * SLACK if roomy else 0.0
+            status = admit(scheme, model, state, memory, work, options, dt, kappa, room, info)
             met = work.active[0] != before
             if status != CONVERGED or (found == CONVERGED and not met):
                 return status
@@ -110,7 +113,7 @@ def solve_interval(scheme, model, state, memory, loads, work, options, dt, kappa
             continue
         before = -1
         info.attempt = next_attempt(info.attempt, tried, info.residual)
-        last = FIRST_PATH if info.substeps == 1 or roomy else LAST
+        last = WHOLE if info.substeps == 1 or roomy else LAST
         if info.attempt > min(last, options.last_attempt) or work.active[0] == 0:
             if roomy or info.attempt <= last or not give_room(memory.system, work):
                 return status
@@ -153,13 +156,16 @@ def start_hop(scheme, model, state, memory, loads, work, dt, before, info):
 
 
 @kernel
-def admit(scheme, model, state, memory, work, options, dt, kappa, info):
-    """Let contacts in that a solution has reached unexpectedly; a status."""
+def admit(scheme, model, state, memory, work, options, dt, kappa, room, info):
+    """Let contacts in that a solution has reached unexpectedly; a status.
+
+    What touches has had `room` [m] to enter.
+    """
     scheme.finish_poses(model, memory.system, work, dt)
     admit_reached(scheme, model, state, memory, work, options, dt, kappa)
     if model.collision.pairs.shape[0] == 0:
         return CONVERGED
-    return admit_features(model, state, memory, work, options, dt, kappa, info.substeps)
+    return admit_features(model, state, memory, work, options, dt, kappa, info.substeps, room)
 
 
 @kernel

@@ -23,6 +23,8 @@ from robosim.kernels.contact.kinematics import on_joint
 from robosim.kernels.contact.law import (
     CLOSE,
     contact_center,
+    contact_follows,
+    contact_lags,
     contact_land,
     contact_longest_step,
     contact_products,
@@ -39,6 +41,7 @@ from robosim.kernels.status import (
     CONVERGED,
     DESCENT,
     HOP,
+    LAGGED,
     LOW,
     NOT_FINITE,
     OUT_OF_ITERATIONS,
@@ -46,6 +49,7 @@ from robosim.kernels.status import (
     SINGULAR,
     STALLED,
     WARM,
+    WHOLE,
 )
 
 WARM_LIMIT = 12  # iterations of either; a cold start is quicker than what takes more
@@ -68,6 +72,10 @@ FLAT = 1e-7  # and by which smooth contacts may be at the end, which is near the
 LANDINGS = 3  # iterations at the end of an attempt that bring products to the barrier
 HIGHER = 10.0  # factor by which it is, from the second time on
 REFINE = 1e-4  # [m/s], residual below which a direction may be lost in rounding
+FOLLOWS = 0.7  # part by which slip speeds that lag behind follow in a step
+WIDE = 0.1  # least slack of contacts over what slip speeds lag behind by
+LAGS = 3  # times as many iterations for these
+CAUGHT = 1e-5  # [m/s], what they lag behind by where jumps take over
 
 
 @kernel
@@ -124,7 +132,7 @@ def clear_directions(system, work, facets, attempt):
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         w = system.contacts[k]
-        w.slides, w.warm, w.straight = 0.0, 1 if attempt == WARM else 0, 0.0
+        w.slides, w.warm, w.straight, w.lags = 0.0, 1 if attempt == WARM else 0, 0.0, 0
         if not jumps(attempt):
             w.jumps = 0.0
         w.d_s, w.d_gamma, w.d_c, w.d_psi = 0.0, 0.0, 0.0, 0.0
@@ -158,8 +166,8 @@ def jumps(attempt):
 
 @kernel
 def path(attempt):
-    """Number of the path that a careful attempt follows; the first is 0."""
-    return (attempt - CAREFUL) // 2
+    """Number of the path that a careful attempt follows; the first is 0, lagged or not."""
+    return 0 if attempt <= WHOLE else (attempt - LAGGED) // 2
 
 
 @kernel
@@ -237,6 +245,25 @@ def let_jump(model, system, work):
 
 
 @kernel
+def let_lag(system, work):
+    """Let slip speeds lag behind from now on, beginning with what they are."""
+    for n in range(1, work.active[0] + 1):
+        k = work.active[n]
+        contact_lags(work.slots[k], work.contacts[k], system.contacts[k])
+
+
+@kernel
+def let_follow(system, work, part):
+    """Let slip speeds follow by a part; what they have lagged behind by [m/s]."""
+    behind = 0.0
+    for n in range(1, work.active[0] + 1):
+        k = work.active[n]
+        w = system.contacts[k]
+        behind = max(behind, contact_follows(work.slots[k], work.contacts[k], w, part))
+    return most_of_limbs(behind)
+
+
+@kernel
 def let_stay(model, system, work, near):
     """Near a solution, let contacts that stay inside their cones go straight in the next jump."""
     for n in range(1, work.active[0] + 1):
@@ -253,11 +280,17 @@ def barrier_at(model, system, work, speed):
 
     It is no lower than the present one.
     """
+    present = complementarity(model, system, work, 0.0)[0]
+    return max(largest_mass(work) * speed * speed, present)
+
+
+@kernel
+def largest_mass(work):
+    """Of what touches [kg]."""
     mass = 0.0
     for n in range(1, work.active[0] + 1):
         mass = max(mass, work.slots[work.active[n]].mass)
-    present = complementarity(model, system, work, 0.0)[0]
-    return max(most_of_limbs(mass) * speed * speed, present)
+    return most_of_limbs(mass)
 
 
 @kernel
@@ -396,8 +429,17 @@ def go_higher(scheme, model, state, system, loads, work, dt, raised, nearer, mer
 
 @kernel
 def solve(scheme, model, state, system, loads, work, options, dt, attempt, info):
-    """Solve the step equations from the unknowns in `work`; returns a status."""
+    """Solve the step equations from the unknowns in `work`; returns a status.
+
+    Where slip speeds lag behind, it comes so near to a solution that jumps should find it.
+    """
     clear_directions(system, work, model.facets, attempt)
+    lags, behind = attempt == LAGGED, 0.0
+    if lags:
+        if model.facets.shape[0] > 0:
+            info.residual = inf
+            return STALLED
+        let_lag(system, work)
     touches = work.active[0] > 0
     # The projection at the end of the last step has factored nearly the same matrix. With contacts
     # those factors bring most steps to convergence; without, a fresh matrix takes one iteration to
@@ -409,13 +451,14 @@ def solve(scheme, model, state, system, loads, work, options, dt, attempt, info)
     raised, raises, landings = attempt == HOP, 0, 0
     far, short, whole, stuck, polished, levels, level_for = 0, 0, 0, 0, False, False, 0
     aim = aim_before = kappa_before = uneven_before = final_barrier(least, work, options)
-    for n in range(options.max_iterations):
+    for n in range(options.max_iterations * (LAGS if lags else 1)):
         info.residual = merit
         if not isfinite(merit):
             return NOT_FINITE
         kappa_end = final_barrier(least, work, options)
         mean, largest, smallest = complementarity(model, system, work, 0.0)
         solved = is_solved(scheme, model, system, work, options, merit, largest, kappa_end)
+        solved = solved and not lags
         # The tolerance would spoil order four: one more iteration leaves next to nothing of it. And
         # derivatives are those of the solution where a last iteration has its own factors. With
         # contacts that is where all products are at the barrier, which follows the impulses.
@@ -459,9 +502,12 @@ def solve(scheme, model, state, system, loads, work, options, dt, attempt, info)
         elif attempt in (COLD, DESCENT) and touches:
             kappa = predict_barrier(scheme, model, system, work, dt, kappa_end)
         elif attempt >= CAREFUL:
-            far_down = length > 0.5 or not raises_barrier(attempt)
+            far_down = length > 0.5 or not (lags or raises_barrier(attempt))
             alike = largest < 3.0 * mean and far_down
             kappa = max(kappa_end, (0.3 if alike else 1.0) * mean)
+            if lags:
+                wide = largest_mass(work) * (WIDE * behind) ** 2
+                kappa = max(kappa_end, min(max(kappa, wide), mean))
         kappa_before, aim_before, aim = kappa_end, aim, kappa
         refine = n > 1 and everywhere(merit < REFINE)
         find_direction(scheme, model, system, work, kappa, refine)
@@ -502,6 +548,13 @@ def solve(scheme, model, state, system, loads, work, options, dt, attempt, info)
         if (attempt <= HOP and far == FAR) or stuck == STUCK:
             info.residual = trial
             return STALLED
+        if lags:
+            behind = let_follow(system, work, FOLLOWS * length)
+            stuck = 0
+            if everywhere(max(behind, trial) < CAUGHT) and everywhere(mean < 3.0 * kappa_end):
+                info.residual = trial
+                return STALLED
+            trial = evaluate(scheme, model, state, system, loads, work, dt, info)
         gains_little = somewhere(length < 0.2) and somewhere(trial > 0.8 * merit)
         short = short + 1 if gains_little else 0
         whole = max(whole - 1, 0)

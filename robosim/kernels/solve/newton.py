@@ -65,6 +65,8 @@ def evaluate(scheme, model, state, system, loads, work, dt, info):
                 move_companion(work.slots, system.contacts, k, work.bodies, dt, t)
             else:
                 move_contact(contact, work.pose2, work.bodies, dt, w, t)
+                if w.lags != 0:
+                    w.u[2] += contact.mu * (w.lag - c.psi)
             if contact.body < nb:
                 add_transposed(w.L, w.f, work.impulse[contact.body].w)
             if contact.other < nb:
