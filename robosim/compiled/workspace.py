@@ -121,9 +121,10 @@ class Workspace(NamedTuple):
 
 def make_slots(model: Model) -> NDArray[np.void]:
     """The model's contacts, and room for features of pairs and for companions."""
-    room = np.zeros(model.n_slots - len(model.contacts), dtype=CONTACT)
-    room["share"] = 1.0
-    return np.concatenate((model.contacts, room))
+    # Of slots that have never been used the operating system has no memory.
+    slots = np.zeros(model.n_slots, dtype=CONTACT)
+    slots[: len(model.contacts)] = model.contacts
+    return slots
 
 
 def make_workspace(mechanism: Mechanism, model: Model) -> Workspace:

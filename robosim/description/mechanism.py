@@ -296,6 +296,12 @@ class Mechanism(Composable, Frozen):
 
         Rigidly connected bodies never collide, even if such a pair is given.
         """
+        return list(self._touching)
+
+    @cached_property
+    def _touching(
+        self,
+    ) -> list[tuple[tuple[int | None, AnyShape], tuple[int | None, AnyShape]]]:
         rigid = self.rigid_groups
         index = {body.name: i for i, body in enumerate(self.bodies)}
         pairs = {tuple(sorted((index[a], index[b]))) for a, b in self.contact_pairs}

@@ -30,6 +30,7 @@ from robosim.simulation.readings import Given, IslandParts, impulses_ahead
 from robosim.validation import Array
 
 LONGEST_STAY = 1000  # the number of steps is doubled each time, up to this
+MOST_CONNECTED = 2**27  # bytes of linear systems for sets of pairs that are kept for the next time
 FEWEST_IN_LANES = 32  # smallest number of steps for which lanes are used
 
 
@@ -426,6 +427,15 @@ class Engine(Alone):
         self._near = self.counters.steps, near
         self._connect(near)
 
+    def _forget_connected(self) -> None:
+        """Forget the systems that have not been used for longest, as soon as all are too large."""
+        size = 0
+        for key in reversed(list(self._connected)):
+            model, blocks = self._connected[key]
+            size += blocks.nbytes + model.collision.pairs.nbytes
+            if size > MOST_CONNECTED and key != next(reversed(self._connected)):
+                del self._connected[key]
+
     def _disconnect_pairs(self) -> None:
         """Restore the linear system of a simulation without steps."""
         self._near = -1, np.zeros(0, dtype=bool)
@@ -437,10 +447,12 @@ class Engine(Alone):
     def _connect(self, near: NDArray[np.bool_]) -> None:
         """Continue with a linear system that has entries for some of the pairs."""
         key, parts = near.tobytes(), self.parts
-        if key not in self._connected:
+        found = self._connected.pop(key, None)
+        if found is None:
             model = connect_pairs(parts.model, near)
-            self._connected[key] = model, make_blocks(model)
-        model, blocks = self._connected[key]
+            found = model, make_blocks(model)
+        model, blocks = self._connected[key] = found  # most recent last
+        self._forget_connected()
         system = parts.memory.system._replace(blocks=blocks)
         system.valid[:] = 0
         memory = Memory(parts.memory.guesses, system)

@@ -10,6 +10,7 @@ from spoiled import floats, spoil_workspace
 
 import robosim
 from robosim import Body, Geometry, Joint, Mechanism, Simulation
+from robosim.bench.piles import bin_of
 from robosim.controllers import PD
 from robosim.models.builders import (
     chain,
@@ -19,6 +20,7 @@ from robosim.models.builders import (
     slider_crank,
     sphere_chain,
 )
+from robosim.simulation import engine
 
 
 def standing() -> Simulation:
@@ -148,3 +150,17 @@ def test_a_failed_step_leaves_state_and_guesses(case: str) -> None:
     ):
         for (name, array), (_, other) in zip(floats(values), floats(before), strict=True):
             np.testing.assert_array_equal(array, other, err_msg=name)
+
+
+def test_systems_for_sets_of_pairs_that_are_forgotten_are_made_again(monkeypatch):
+    """Boxes that fall onto each other move to the same bits, whatever is kept for the next time."""
+    ends, kept = [], []
+    for most in (engine.MOST_CONNECTED, 0):
+        monkeypatch.setattr(engine, "MOST_CONNECTED", most)
+        sim = Simulation(bin_of(6, 0), 0.005, islands=False)
+        sim.run(0.5)
+        ends.append(sim.state.x)
+        kept.append(len(sim.engine._connected))
+    np.testing.assert_array_equal(*ends)
+    assert kept[0] > 2
+    assert kept[1] == 1

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import chain
+
 import numpy as np
+from numpy.typing import NDArray
 
 from robosim.compiled.building.contacts import (
     MAX_FRICTION,
@@ -12,60 +16,91 @@ from robosim.compiled.building.contacts import (
     surface_twist,
 )
 from robosim.compiled.building.shapes import compile_shapes
-from robosim.compiled.kinds import CAPSULE, HEIGHT_FIELD, SPHERE
+from robosim.compiled.kinds import CAPSULE, HEIGHT_FIELD, ROLLING, SPHERE
 from robosim.compiled.model import Collision
 from robosim.compiled.records.shape import PAIR
 from robosim.description.mechanism import Mechanism
 from robosim.description.obstacles import AnyShape, HalfSpace, TriangleMesh
-from robosim.description.surfaces import WORLD, slipperiest
-from robosim.validation import Array
+from robosim.description.surfaces import TURNING, WORLD, slipperiest
+from robosim.validation import Array, read_only
+
+Side = tuple[int | None, AnyShape]
 
 
 def compile_pairs(mechanism: Mechanism, n_contacts: int) -> Collision:
     """Shapes and pairs of a mechanism, pairs writeable; none if it can touch only the ground."""
     scene = mechanism.touching_shapes()
     nb = len(mechanism.bodies)
-    bodies = {body.name: i for i, body in enumerate(mechanism.bodies)} | {WORLD: nb}
     index: dict[int, int] = {}
     shapes: list[AnyShape] = []
-    for sides in scene:
-        for _, shape in sides:
-            if id(shape) not in index:
-                index[id(shape)] = len(shapes)
-                shapes.append(shape)
+    for _, shape in chain.from_iterable(scene):
+        if id(shape) not in index:
+            index[id(shape)] = len(shapes)
+            shapes.append(shape)
     records, data = compile_shapes(shapes)
     pairs = np.zeros(len(scene), dtype=PAIR)
-    slot = n_contacts
-    for record, sides in zip(pairs, scene, strict=True):
-        for letter, (body, shape) in zip("ab", sides, strict=True):
-            i = index[id(shape)]
-            record[f"shape_{letter}"] = i
-            record[f"body_{letter}"] = nb if body is None else body
-            record[f"surface_{letter}"] = _surface(shape, records[i])
-            record[f"reach_{letter}"] = np.linalg.norm(records["x"][i]) + records["reach"][i]
-        # The lower friction of the two counts.
-        record["mu"] = min(MAX_FRICTION, *(shape.friction for _, shape in sides))
-        moving = [mechanism.bodies[body] for body, _ in sides if body is not None]
-        record["scale"] = gyration(max(moving, key=lambda body: body.mass))
+    if not scene:
+        return Collision(records, data, pairs, read_only(np.zeros(nb + 1)))
+    twists = np.array([_surface(*one) for one in zip(shapes, records, strict=True)])
+    from_centre = np.array([np.linalg.norm(x) for x in records["x"]]) + records["reach"]
+    for side, letter in enumerate("ab"):
+        of_shape = np.array([index[id(sides[side][1])] for sides in scene])
+        pairs[f"shape_{letter}"] = of_shape
+        pairs[f"body_{letter}"] = [nb if (b := sides[side][0]) is None else b for sides in scene]
+        pairs[f"surface_{letter}"], pairs[f"reach_{letter}"] = (
+            twists[of_shape],
+            from_centre[of_shape],
+        )
+    sides_of = np.column_stack((pairs["shape_a"], pairs["shape_b"]))
+    # The lower friction of the two counts.
+    friction = np.array([shape.friction for shape in shapes])
+    pairs["mu"] = np.minimum(MAX_FRICTION, friction[sides_of].min(axis=1))
+    masses = np.array([*(body.mass for body in mechanism.bodies), -1.0])
+    sizes = np.array([*map(gyration, mechanism.bodies), 0.0])
+    first_is_heavier = masses[pairs["body_a"]] >= masses[pairs["body_b"]]
+    pairs["scale"] = sizes[np.where(first_is_heavier, pairs["body_a"], pairs["body_b"])]
+    _add_special(mechanism, scene, shapes, records, pairs)
+    pairs["drifts"] = np.any(twists, axis=1)[sides_of].any(axis=1)
+    kinds = records["kind"][sides_of].max(axis=1)
+    slots = np.select((kinds == SPHERE, kinds <= CAPSULE, kinds < HEIGHT_FIELD), (1, 2, 8), 16)
+    pairs["slot_end"] = n_contacts + np.cumsum(slots)  # terrain has many edges, and so many slots
+    pairs["slot_begin"] = pairs["slot_end"] - slots
+    pairs["block_ab"] = pairs["block_ba"] = -1
+    reach = np.zeros(nb + 1)
+    for letter in "ab":
+        np.maximum.at(reach, pairs[f"body_{letter}"], pairs[f"reach_{letter}"])
+    reach[nb] = 0.0  # of the world, which does not move
+    return Collision(records, data, pairs, read_only(reach))
+
+
+def _add_special(
+    mechanism: Mechanism,
+    scene: Sequence[tuple[Side, Side]],
+    shapes: Sequence[AnyShape],
+    records: NDArray[np.void],
+    pairs: NDArray[np.void],
+) -> None:
+    """Set the friction by direction and against turning of those pairs that have it."""
+    nb = len(mechanism.bodies)
+    bodies = {body.name: i for i, body in enumerate(mechanism.bodies)} | {WORLD: nb}
+    pairs["along"] = pairs["across"] = 1.0
+    pairs["first_resists"] = ROLLING
+    special = np.array([one.anisotropy is not None or _resists(one) for one in shapes])
+    either = special[pairs["shape_a"]] | special[pairs["shape_b"]]
+    for p in np.flatnonzero(either).tolist():
+        record, sides = pairs[p], scene[p]
         add_turning(record, [shape for _, shape in sides])
         found = slipperiest(shape.anisotropy for _, shape in sides)
         body, shape = sides[found or 0]
         own = nb if body is None else body
         one = None if found is None else shape.anisotropy
-        add_direction(record, one, bodies, own, _turn(shape, records[index[id(shape)]]))
-        record["drifts"] = np.any(record["surface_a"]) or np.any(record["surface_b"])
-        kinds = [int(records["kind"][index[id(shape)]]) for _, shape in sides]
-        n_slots = 1 if max(kinds) == SPHERE else 2 if max(kinds) <= CAPSULE else 8
-        n_slots = 16 if max(kinds) >= HEIGHT_FIELD else n_slots  # as terrain has many edges
-        record["slot_begin"], record["slot_end"] = slot, slot + n_slots
-        record["block_ab"] = record["block_ba"] = -1
-        slot += n_slots
-    reach = np.zeros(nb + 1)
-    for letter in "ab":
-        np.maximum.at(reach, pairs[f"body_{letter}"], pairs[f"reach_{letter}"])
-    reach[nb] = 0.0  # of the world, which does not move
-    reach.setflags(write=False)
-    return Collision(records, data, pairs, reach)
+        turn = _turn(shape, records[record["shape_b" if found else "shape_a"]])
+        add_direction(record, one, bodies, own, turn)
+
+
+def _resists(shape: AnyShape) -> bool:
+    """Whether a surface has coefficients of friction against turning."""
+    return any(getattr(shape, what) is not None for what in TURNING)
 
 
 def _turn(shape: AnyShape, record: np.void) -> Array:

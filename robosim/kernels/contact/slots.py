@@ -301,6 +301,7 @@ def assign_slots(model, work, p, count):
 def describe(model, pair, feature, contact, slot):
     """The contact that a feature is, in a slot."""
     contact.mu, contact.joint, contact.sign, contact.apart = pair.mu, -1, feature.sign, 0
+    contact.share = 1.0
     # A plane belongs to the other of the two.
     if feature.flip != 0:
         contact.body, contact.other = pair.body_a, pair.body_b
