@@ -51,6 +51,18 @@ def assign_all(source: Any, target: Any) -> None:
             assign_all(one, other)
 
 
+def bytes_of(array: NDArray[Any]) -> NDArray[np.uint8]:
+    """The bytes of records (n,) as rows (n, bytes), in the same memory."""
+    return array.view(np.uint8).reshape(len(array), array.dtype.itemsize)
+
+
+def copied_rows(array: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[Any]:
+    """A copy of some records, in cache lines of its own; all others are zero, in no memory yet."""
+    out = aligned(len(array), array.dtype)
+    bytes_of(out)[rows] = bytes_of(array)[rows]
+    return out
+
+
 def copied(values: Any) -> Any:
     """A copy of arrays in nested named tuples."""
     if isinstance(values, np.ndarray):

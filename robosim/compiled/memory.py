@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from robosim.compiled.arrays import aligned
+from robosim.compiled.arrays import aligned, copied, copied_rows
 from robosim.compiled.model import Model
 from robosim.compiled.records.body import INERTIA, POSE
 from robosim.compiled.records.contact import CONTACT, CONTACT_GUESS, CONTACT_WORK
@@ -151,6 +151,29 @@ def _make_looks(model: Model) -> NDArray[np.void]:
 def make_memory(model: Model) -> Memory:
     """Memory of a simulation that has just been started."""
     return Memory(make_guesses(model), make_system(model))
+
+
+def contact_rows(memory: Memory) -> tuple[tuple[NDArray[np.void], NDArray[np.int64]], ...]:
+    """Records of contacts that a step reads, as (array, rows): those of active ones.
+
+    Heaps have thousands of slots for each contact that is active.
+    """
+    guesses, system = memory
+    active = np.flatnonzero(guesses.active)
+    first = len(guesses.contacts) - len(guesses.features)
+    features = active[active >= first] - first
+    return (guesses.contacts, active), (guesses.features, features), (system.contacts, active)
+
+
+def copied_memory(memory: Memory) -> Memory:
+    """A copy with the contacts that a step reads."""
+    contacts, features, works = (copied_rows(*one) for one in contact_rows(memory))
+    guesses = memory.guesses._replace(contacts=contacts[:0], features=features[:0])
+    system = memory.system._replace(contacts=works[:0])
+    return Memory(
+        copied(guesses)._replace(contacts=contacts, features=features),
+        copied(system)._replace(contacts=works),
+    )
 
 
 def make_blocks(model: Model) -> NDArray[np.void]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from robosim.compiled.arrays import assign_all, copied
 from robosim.compiled.loads import Loads
-from robosim.compiled.memory import Memory
+from robosim.compiled.memory import Memory, copied_memory
 from robosim.compiled.state import State
 from robosim.errors import RobosimError
 from robosim.runtime.handles import Parts
@@ -70,7 +70,7 @@ def copied_parts(parts: Parts, state: State | None = None) -> tuple[State, Memor
     """Copies of the data from which a simulation continues; the state in given memory, if any."""
     own = copied(parts.state) if state is None else state
     assign_all(parts.state, own)
-    return own, copied(parts.memory), copied(parts.loads)
+    return own, copied_memory(parts.memory), copied(parts.loads)
 
 
 def assign_parts(source: Parts, target: Parts) -> None:

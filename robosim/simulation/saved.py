@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robosim.compiled.arrays import assign_all
+from robosim.compiled.arrays import assign_all, bytes_of
+from robosim.compiled.memory import contact_rows
 from robosim.errors import StateError
 from robosim.runtime.handles import Parts
 from robosim.simulation.checkpoint import Counters
@@ -41,6 +42,7 @@ def save(
     path = _checked(path)
     counters = engine.counters.copied(torques)
     arrays = dict(_arrays(engine))
+    arrays |= {name: array[rows] for name, array, rows in _contacts(engine)}
     if counters.last is not None:
         arrays[LAST] = counters.last[0]
     assert counters.drove is not None
@@ -102,10 +104,11 @@ def _take(engine: Any, header: dict[str, Any], arrays: dict[str, NDArray[Any]], 
                 island.engine.be_at(str(one["solver"]), one["near"])
                 island.engine.counters.assign(Counters(**one["counters"]))
         for name, target in _arrays(engine):
-            given = arrays[name]
-            if given.dtype != target.dtype or given.shape != target.shape:
-                raise ValueError(f"'{name}' has another layout")
-            assign_all(given, target)
+            _assign(name, arrays[name], target)
+        for name, target, rows in _contacts(engine):
+            given = np.empty(len(rows), dtype=target.dtype)
+            _assign(name, arrays[name], given)
+            bytes_of(target)[rows] = bytes_of(given)
         counters = Counters(**header["counters"])
         counters.drove = counters.steps, arrays[DROVE]
         if LAST in arrays:
@@ -115,8 +118,15 @@ def _take(engine: Any, header: dict[str, Any], arrays: dict[str, NDArray[Any]], 
     engine.counters.assign(counters)
 
 
+def _assign(name: str, given: NDArray[Any], target: NDArray[Any]) -> None:
+    """Copy an array that was read to one of the same layout."""
+    if given.dtype != target.dtype or given.shape != target.shape:
+        raise ValueError(f"'{name}' has another layout")
+    assign_all(given, target)
+
+
 def _arrays(engine: Engine | Worlds) -> Iterator[tuple[str, NDArray[Any]]]:
-    """All arrays on which a step depends, by name."""
+    """All arrays on which a step depends, by name, but for records of contacts."""
     if isinstance(engine, Engine):
         yield from _parts("", engine.parts)
         return
@@ -126,8 +136,21 @@ def _arrays(engine: Engine | Worlds) -> Iterator[tuple[str, NDArray[Any]]]:
         yield from _parts(f"island {n}.", one.engine.parts)
 
 
+def _contacts(engine: Engine | Worlds) -> Iterator[tuple[str, NDArray[Any], NDArray[np.int64]]]:
+    """Records of contacts by name, and which of them a step depends on."""
+    if isinstance(engine, Engine):
+        systems = {"": engine}
+    else:
+        systems = {f"island {n}.": one.engine for n, one in enumerate(engine.islands)}
+    for prefix, one in systems.items():
+        for n, (array, rows) in enumerate(contact_rows(one.parts.memory)):
+            yield f"{prefix}contacts {n}", array, rows
+
+
 def _parts(prefix: str, parts: Parts) -> Iterator[tuple[str, NDArray[Any]]]:
-    for what in (parts.state, parts.memory.guesses, parts.memory.system, parts.loads):
+    guesses = parts.memory.guesses._replace(contacts=None, features=None)  # type: ignore[arg-type]
+    system = parts.memory.system._replace(contacts=None)  # type: ignore[arg-type]
+    for what in (parts.state, guesses, system, parts.loads):
         yield from _named(prefix + type(what).__name__.lower(), what)
 
 

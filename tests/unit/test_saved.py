@@ -15,6 +15,7 @@ import pytest
 
 import robosim
 from robosim import HalfSpace, Simulation, StateError
+from robosim.bench.piles import bin_of
 from robosim.models import builders
 
 # What makes each simulation, here and in the other process.
@@ -158,3 +159,19 @@ def test_pairs_of_shapes_that_were_not_near_yet(tmp_path: Path) -> None:
     for sim in (fresh, used):
         sim.run(0.4)
     np.testing.assert_array_equal(used.q, fresh.q)
+
+
+def test_files_and_copies_of_heaps_hold_the_contacts_that_act(tmp_path: Path) -> None:
+    """All pairs of boxes may touch each other, and have memory for that, but few do."""
+    sim = Simulation(bin_of(20, 0), 2e-3, islands=False)
+    sim.run(0.4)
+    path = tmp_path / "heap.npz"
+    sim.save(path)
+    assert path.stat().st_size < 0.2 * sim.engine.parts.memory.system.contacts.nbytes
+    other, copy = Simulation(sim.robot, 2e-3, islands=False), sim.copy()
+    other.run(0.1)
+    other.load(path)
+    for one in (sim, other, copy):
+        one.run(0.05)
+    np.testing.assert_array_equal(other.state.x, sim.state.x)
+    np.testing.assert_array_equal(copy.state.x, sim.state.x)
