@@ -428,12 +428,15 @@ class Engine(Alone):
         self._connect(near)
 
     def _forget_connected(self) -> None:
-        """Forget the systems that have not been used for longest, as soon as all are too large."""
-        size = 0
+        """Forget the systems that have not been used for longest, as soon as all are too large.
+
+        The last one is in use.
+        """
+        size, last = 0, next(reversed(self._connected))
         for key in reversed(list(self._connected)):
             model, blocks = self._connected[key]
             size += blocks.nbytes + model.collision.pairs.nbytes
-            if size > MOST_CONNECTED and key != next(reversed(self._connected)):
+            if size > MOST_CONNECTED and key != last:
                 del self._connected[key]
 
     def _disconnect_pairs(self) -> None:
@@ -447,12 +450,13 @@ class Engine(Alone):
     def _connect(self, near: NDArray[np.bool_]) -> None:
         """Continue with a linear system that has entries for some of the pairs."""
         key, parts = near.tobytes(), self.parts
-        found = self._connected.pop(key, None)
-        if found is None:
+        if key in self._connected:
+            self._connected[key] = self._connected.pop(key)  # most recent last
+        else:
             model = connect_pairs(parts.model, near)
-            found = model, make_blocks(model)
-        model, blocks = self._connected[key] = found  # most recent last
-        self._forget_connected()
+            self._connected[key] = model, make_blocks(model)
+            self._forget_connected()
+        model, blocks = self._connected[key]
         system = parts.memory.system._replace(blocks=blocks)
         system.valid[:] = 0
         memory = Memory(parts.memory.guesses, system)

@@ -125,24 +125,27 @@ def _assign(name: str, given: NDArray[Any], target: NDArray[Any]) -> None:
     assign_all(given, target)
 
 
+def _systems(engine: Engine | Worlds) -> Iterator[tuple[str, Engine]]:
+    """What is solved by itself, and what its arrays' names begin with."""
+    if isinstance(engine, Engine):
+        yield "", engine
+    else:
+        for n, one in enumerate(engine.islands):
+            yield f"island {n}.", one.engine
+
+
 def _arrays(engine: Engine | Worlds) -> Iterator[tuple[str, NDArray[Any]]]:
     """All arrays on which a step depends, by name, but for records of contacts."""
-    if isinstance(engine, Engine):
-        yield from _parts("", engine.parts)
-        return
-    yield from _named("state", engine.parts.state)
-    yield from _named("loads", engine.parts.loads)
-    for n, one in enumerate(engine.islands):
-        yield from _parts(f"island {n}.", one.engine.parts)
+    if not isinstance(engine, Engine):
+        yield from _named("state", engine.parts.state)
+        yield from _named("loads", engine.parts.loads)
+    for prefix, one in _systems(engine):
+        yield from _parts(prefix, one.parts)
 
 
 def _contacts(engine: Engine | Worlds) -> Iterator[tuple[str, NDArray[Any], NDArray[np.int64]]]:
     """Records of contacts by name, and which of them a step depends on."""
-    if isinstance(engine, Engine):
-        systems = {"": engine}
-    else:
-        systems = {f"island {n}.": one.engine for n, one in enumerate(engine.islands)}
-    for prefix, one in systems.items():
+    for prefix, one in _systems(engine):
         for n, (array, rows) in enumerate(contact_rows(one.parts.memory)):
             yield f"{prefix}contacts {n}", array, rows
 

@@ -47,10 +47,8 @@ def compile_pairs(mechanism: Mechanism, n_contacts: int) -> Collision:
         of_shape = np.array([index[id(sides[side][1])] for sides in scene])
         pairs[f"shape_{letter}"] = of_shape
         pairs[f"body_{letter}"] = [nb if (b := sides[side][0]) is None else b for sides in scene]
-        pairs[f"surface_{letter}"], pairs[f"reach_{letter}"] = (
-            twists[of_shape],
-            from_centre[of_shape],
-        )
+        pairs[f"surface_{letter}"] = twists[of_shape]
+        pairs[f"reach_{letter}"] = from_centre[of_shape]
     sides_of = np.column_stack((pairs["shape_a"], pairs["shape_b"]))
     # The lower friction of the two counts.
     friction = np.array([shape.friction for shape in shapes])
