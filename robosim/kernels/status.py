@@ -23,6 +23,6 @@ DESCENT = 3  # from where these have settled, by Mehrotra's predictor and correc
 COLD = 4  # the same from far inside the cones
 CAREFUL = 5  # that start, staying near the central path
 FIRST_PATH = 6  # finished by jumps
-LAGGED = 7  # the same of equations that have a solution always, as slip speeds follow it
+LAGGED = 7  # near the central path of a convex problem, in which slip speeds lag behind
 WHOLE = 8  # finished by jumps; what that does not solve undivided is divided
 LAST = 16  # and of parts of a step: along other paths, each finished by jumps
