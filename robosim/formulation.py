@@ -38,6 +38,12 @@ class StepInfo(NamedTuple):
         Smallest gap of a contact at the end of the step; inf without contacts.
     order : int
         Order of the step: 2, or 4 if requested and if the motion was smooth.
+    shortest : float [s]
+        Length of the shortest interval of the step.
+    error : float [m]
+        Of a step to an accuracy, the error that was estimated for it; else nan.
+    events : int
+        Of a step to an accuracy, how often a part of it ended where a contact or limit closed.
     """
 
     iterations: int
@@ -47,6 +53,30 @@ class StepInfo(NamedTuple):
     violation: float
     gap: float
     order: int
+    shortest: float
+    error: float
+    events: int
+
+
+class StepSizes(NamedTuple):
+    """What steps to an accuracy have come to since a state was set.
+
+    Attributes
+    ----------
+    intervals : int
+        Number of intervals; each step has at least one.
+    shortest : float [s]
+        Length of the shortest one; inf before the first step.
+    error : float [m]
+        Sum of the errors that were estimated.
+    events : int
+        Number of intervals that ended where a contact or limit closed.
+    """
+
+    intervals: int
+    shortest: float
+    error: float
+    events: int
 
 
 @dataclass(frozen=True)

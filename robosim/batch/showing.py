@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from robosim.batch.group import Group
 from robosim.batch.stepping import Stepping
 from robosim.compiled.order import contact_order
+from robosim.compiled.state import force_interval
 from robosim.kernels.compiler.lanes import WIDTH, lanes
 from robosim.log.channels import (
     CONTACT,
@@ -266,19 +267,17 @@ class Showing:
                         leave(left)
         if self._points is None and not self._channels:
             return
-        intervals = np.full(stepping.n, stepping.timestep)
+        # In the first interval after a start, only half of the impulses belong to the interval.
+        intervals = np.where(steps == 1, 0.5, 1.0) * stepping.timestep
         alone = np.ones(stepping.n, dtype=bool)
         alone[: len(groups) * WIDTH] = ~np.repeat(ahead, WIDTH)
         for i in np.flatnonzero(alone):
             parts = stepping.sims[i].parts
-            intervals[i] = parts.state.last_dt[0]
+            intervals[i] = force_interval(parts.state, stepping.timestep)
             if self._points is not None:
                 self._points.take(int(i), parts.memory.guesses)
         if self._points is not None:
-            # In the first interval after a start, only half of the impulses belong to the interval.
-            first = (steps == 1) & (intervals == stepping.timestep)
-            over = np.where(intervals == 0, stepping.timestep, np.abs(intervals))
-            self._points.find_forces(np.where(first, 0.5, 1.0) * over)
+            self._points.find_forces(intervals)
         if self._robots != stepping.robots:
             self._robots = stepping.robots
             self._together, self._apart = self._ways()

@@ -28,7 +28,7 @@ def written(parts: Parts) -> list[NDArray[Any]]:
     """
     guesses, loads = parts.memory.guesses, parts.loads
     of_guesses = guesses.joints, guesses.trend, guesses.active, guesses.contact_trend, guesses.ids
-    return [*parts.state, *of_guesses, loads.servos, loads.external]
+    return [*parts.state, *of_guesses, guesses.pace, loads.servos, loads.external]
 
 
 def starts_at(

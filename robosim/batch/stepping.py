@@ -119,7 +119,6 @@ class Stepping:
         if done[index]:
             row, counters = int(done[index]) - 1, self.sims[index].engine.counters
             counters.last = memory.infos[index], row
-            counters.last_is_first = counters.steps == row + 1 == 1
             if row % memory.every == 0:
                 tau = memory.tau[index, row // memory.every, : self.robot.nv]
                 counters.drove = counters.steps, tau.copy()

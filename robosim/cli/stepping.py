@@ -56,6 +56,14 @@ Order = Annotated[
         metavar="N",
     ),
 ]
+Accuracy = Annotated[
+    float | None,
+    _option(
+        help="Largest error per second of motion in metres, such as 1e-4: each step is then taken "
+        "in as many intervals as it needs; by default in one.",
+        metavar="METRES",
+    ),
+]
 FormulationName = Annotated[
     str,
     _shown(
@@ -134,6 +142,7 @@ class Stepping:
 
     controller: Controller = None
     timestep: Timestep = 1e-3
+    accuracy: Accuracy = None
     pose: Pose = None
     q: Q = None
     v: V = None
@@ -230,6 +239,7 @@ class Stepping:
         return Simulation(
             robot,
             timestep,
+            accuracy=self.accuracy,
             order=self.order,
             friction_cone=self.friction_cone,
             friction_facets=self.facets,
@@ -267,6 +277,7 @@ class Stepping:
         """Refuse options of maximal coordinates."""
         for name, given in (
             ("--lanes", lanes),
+            ("--accuracy", self.accuracy is not None),
             ("--friction-cone", self.friction_cone != "second_order"),
             ("--velocity-limits", self.velocity_limits),
         ):

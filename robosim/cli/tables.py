@@ -79,8 +79,18 @@ def outcome_table(summary: dict[str, Any], plot: str) -> Table:
         )
     if s["fourth_order_fraction"] is not None:
         row("order", f"4 in {100 * s['fourth_order_fraction']:.3g} % of the steps, 2 in the others")
+    if s["accuracy"] is not None:
+        row(
+            "intervals",
+            f"{s['intervals']}, the shortest {s['shortest_interval']:.3g} s; {s['events']} end "
+            "where something closes",
+        )
+        row(
+            "estimated error",
+            f"{s['estimated_error']:.2g} m, of {s['accuracy'] * s['seconds']:.2g} m allowed",
+        )
     row("failed steps", str(s["failed_steps"]))
-    if s["divided_steps"]:
+    if s["divided_steps"] and s["accuracy"] is None:
         row("divided steps", f"{s['divided_steps']}, into {s['substeps']} substeps together")
     if s["max_constraint_violation_m"] is not None:
         row("joint violation", f"{s['max_constraint_violation_m']:.2g} m at most")

@@ -6,7 +6,7 @@ a step is that of the velocities at its end, and the next step begins with it.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from robosim.compiled.records.graph import BLOCK
 from robosim.compiled.records.joint import DIRECTIONS, JOINT_GUESS
 from robosim.compiled.records.shape import LOOK
 from robosim.compiled.records.sizes import TRENDS
+from robosim.compiled.records.step import PACE
 from robosim.compiled.records.tree import (
     ARM_WORK,
     COLUMN,
@@ -46,6 +47,7 @@ class Guesses(NamedTuple):
     contact_trend: Array  # (TRENDS,) as `trend`, for `changed` of contacts
     ids: NDArray[np.int64]  # (nc,) id of the feature in each slot, -1 for none
     features: NDArray[np.void]  # (slots for features,) CONTACT of the features in the last step
+    pace: NDArray[np.void]  # (1,) PACE of steps to an accuracy
 
 
 class Coupled(NamedTuple):
@@ -96,7 +98,14 @@ def make_guesses(model: Model) -> Guesses:
         contact_trend=np.zeros(TRENDS),
         ids=np.full(slots, -1, dtype=np.int64),
         features=np.zeros(slots - len(model.contacts), dtype=CONTACT),
+        pace=np.zeros(1, dtype=PACE),
     )
+
+
+def no_guesses(model: Model) -> Guesses:
+    """Guesses of the same types without any element."""
+    arrays: Any = (array[:0].copy() for array in make_guesses(model))
+    return Guesses(*arrays)
 
 
 def make_system(model: Model) -> System:

@@ -156,3 +156,4 @@ class Options(NamedTuple):
     hands_over: bool  # whether steps that no attempt solves go to another solver, undivided
     order: int  # 2, or 4 where the motion is smooth
     restitution_threshold: float  # contacts that approach more slowly do not bounce [m/s]
+    accuracy: float = 0.0  # largest error per second of motion [m/s], 0 for undivided steps

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,8 @@ class State(NamedTuple):
     couplings: NDArray[np.void]  # COUPLING_STATE
     q: Array  # joint coordinates at the knot: the tree's nq, then those of other joints
     v: Array  # joint velocities at the knot, in the same order
-    last_dt: Array  # (1,) length of the interval that led to the knot [s], 0 at a start
+    last_dt: Array  # (2,) lengths of the interval that led to the knot and of that before it [s]; 0
+    # for what there has not been since a start
     stale: Array  # (1,) 1 if the velocities at the knot have not been computed, else 0
     kept: Array  # (1,) 1 if what means over the last step are read from has been kept, else 0
     pressed: Array  # (m,) impulses of pads of bearings over that interval
@@ -38,9 +39,25 @@ def make_state(mechanism: Mechanism, model: Model) -> State:
         couplings=np.zeros(len(model.couplings), dtype=COUPLING_STATE),
         q=np.zeros(mechanism.q_offsets[-1] + n_lengths(mechanism)),
         v=np.zeros(len(model.coordinates)),
-        last_dt=np.zeros(1),
+        last_dt=np.zeros(2),
         stale=np.zeros(1),
         kept=np.ones(1),
         pressed=np.zeros(len(model.bearings.contact)),
         closed=np.zeros(len(model.restitution)),
     )
+
+
+def force_interval(state: State, timestep: float) -> float:
+    """Time [s] over which the last impulses at a knot are averaged to forces.
+
+    An impulse acts half in either interval beside its knot. At a start there is only the one after
+    it. Of a state without any interval, `timestep`.
+    """
+    last, before = np.abs(state.last_dt).tolist()
+    return 0.5 * (last + before) if last else timestep
+
+
+def no_state(state: State) -> State:
+    """A state of the same types without any element."""
+    arrays: Any = (array[:0].copy() for array in state)
+    return State(*arrays)

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from robosim.compiled.arrays import aligned
 from robosim.compiled.kinds import POLYTOPE
-from robosim.compiled.memory import Guesses, make_guesses, make_poses
+from robosim.compiled.memory import Guesses, make_guesses, make_poses, no_guesses
 from robosim.compiled.model import Model, ShapeData
 from robosim.compiled.order import n_lengths
-from robosim.compiled.records.body import BODY_WORK
+from robosim.compiled.records.body import BODY_STATE, BODY_WORK
 from robosim.compiled.records.contact import CONTACT, CONTACT_GUESS
 from robosim.compiled.records.graph import ROW
 from robosim.compiled.records.joint import COUPLING_WORK, JOINT_WORK
@@ -26,7 +26,7 @@ from robosim.compiled.records.narrow_phase import (
 from robosim.compiled.records.shape import FEATURE, FOUND, POINT
 from robosim.compiled.records.soft import ELEMENT_WORK
 from robosim.compiled.records.step import SCRATCH
-from robosim.compiled.state import State, make_state
+from robosim.compiled.state import State, make_state, no_state
 from robosim.description.mechanism import Mechanism
 from robosim.validation import Array
 
@@ -114,6 +114,11 @@ class Workspace(NamedTuple):
     scratch: NDArray[np.void]  # (1,) SCRATCH
     saved: State  # restored if a step fails
     learned: Guesses  # for the next step
+    # Of a step to an accuracy, else empty:
+    begun: State  # where its present part begins
+    begun_guesses: Guesses
+    middles: NDArray[np.void]  # (nb,) BODY_STATE in the middle of the part
+    ends: NDArray[np.void]  # (nb,) and at its end, if it is taken as a whole
     drags: NDArray[np.void]  # DRAG as in the model, at the first knot, world, times dt / 2
     bearings: BearingWork
     elements: NDArray[np.void]  # ELEMENT_WORK
@@ -127,9 +132,9 @@ def make_slots(model: Model) -> NDArray[np.void]:
     return slots
 
 
-def make_workspace(mechanism: Mechanism, model: Model) -> Workspace:
-    """Scratch memory for stepping one state of the model."""
-    nb = len(model.bodies)
+def make_workspace(mechanism: Mechanism, model: Model, accurate: bool = False) -> Workspace:
+    """Scratch memory for stepping one state of the model, to an accuracy or not."""
+    nb, saved = len(model.bodies), make_state(mechanism, model)
     world_last = np.zeros(nb + 1, dtype=BODY_WORK)
     world_last["P"][:, 0] = 1.0
     slots = make_slots(model)
@@ -167,6 +172,10 @@ def make_workspace(mechanism: Mechanism, model: Model) -> Workspace:
         scratch=aligned(1, SCRATCH),
         saved=make_state(mechanism, model),
         learned=make_guesses(model),
+        begun=saved if accurate else no_state(saved),
+        begun_guesses=make_guesses(model) if accurate else no_guesses(model),
+        middles=np.zeros(nb if accurate else 0, dtype=BODY_STATE),
+        ends=np.zeros(nb if accurate else 0, dtype=BODY_STATE),
         drags=model.drags.copy(),
         bearings=bearings,
         elements=np.zeros(len(model.elements), dtype=ELEMENT_WORK),

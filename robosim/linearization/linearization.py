@@ -113,6 +113,15 @@ def linearize_each(
     return _of_several(sims, (contact_speed, (), False), torques, None)
 
 
+def refuse_accuracy(sim: Simulation) -> None:
+    """Refuse derivatives of steps that are as short as their accuracy asks for."""
+    if sim.options["accuracy"] is not None:
+        raise OptionError(
+            "derivatives are of steps of one length: linearize a simulation without an accuracy, "
+            "such as Simulation(robot, **(sim.options | {'accuracy': None}))"
+        )
+
+
 def refuse_failed(found: Sequence[T | ConvergenceError]) -> list[T]:
     """All that were found; raises what has failed, with the number of its state."""
     solved: list[T] = []
@@ -251,6 +260,7 @@ class MaximalLinearizer(Linearizer[Simulation]):
         pd: bool,
         of_pd: int = 0,
     ) -> None:
+        refuse_accuracy(sim)
         for joint in sim.robot.joints:
             if joint.bearing is not None:
                 raise ModelError(

@@ -1,8 +1,8 @@
-"""Additional channels of a log: sensors, contacts, frames, wrenches of joints.
+"""Additional channels of a log: sensors, contacts, frames, wrenches of joints, sizes of steps.
 
-The words ``sensors``, ``contacts``, ``frames`` and ``joint_wrenches`` select all channels of a
-kind; ``frame:FR_foot`` selects one. A channel has one or several columns, named after the sensor,
-link, frame or joint.
+The words ``sensors``, ``contacts``, ``frames``, ``joint_wrenches`` and ``steps`` select all
+channels of a kind; ``frame:FR_foot`` selects one. A channel has one or several columns, named after
+the sensor, link, frame or joint.
 """
 
 from __future__ import annotations
@@ -18,13 +18,15 @@ from robosim.description.sensor import Sensor
 from robosim.errors import ModelError, OptionError
 
 SENSOR, CONTACT, FRAME, JOINT_WRENCH = "sensor", "contact", "frame", "joint_wrench"
-KINDS = (SENSOR, CONTACT, FRAME, JOINT_WRENCH)
+STEP = "step"
+KINDS = (SENSOR, CONTACT, FRAME, JOINT_WRENCH, STEP)
 # For all of a kind.
 WORDS = {
     "sensors": SENSOR,
     "contacts": CONTACT,
     "frames": FRAME,
     "joint_wrenches": JOINT_WRENCH,
+    "steps": STEP,
 }
 
 # No two kinds share a suffix, and a name's last dot is before it: all columns differ.
@@ -34,6 +36,9 @@ WRENCH = tuple(f".{part}{axis}" for part in "fm" for axis in "xyz")
 POSE = (*(f".p{axis}" for axis in "xyz"), *(f".q{axis}" for axis in "wxyz"))
 TWIST = tuple(f".{part}{axis}" for part in "vw" for axis in "xyz")
 SCALAR = ".value"
+# Of the step that led to a sample.
+SIZES = "sizes"
+STEP_UNITS = {"step.shortest": "s", "step.error": "m", "step.events": "1"}
 
 # What the columns of a kind of sensor are called, and their unit; the rest is sums of coordinates.
 SENSORS: dict[str, tuple[tuple[str, ...], str]] = {
@@ -119,7 +124,7 @@ def channels_of(robot: Mechanism, also: str | Sequence[str]) -> tuple[Channel, .
     ----------
     robot : Mechanism
     also : str or sequence of str
-        "sensors", "contacts", "frames", "joint_wrenches", or one of a kind, such as
+        "sensors", "contacts", "frames", "joint_wrenches", "steps", or one of a kind, such as
         "frame:FR_foot".
 
     Raises
@@ -179,6 +184,8 @@ def _names(robot: Mechanism, kind: str) -> tuple[str, ...]:
         return contact_links(robot)
     if kind == FRAME:
         return tuple(frame.name for body in robot.bodies for frame in body.frames)
+    if kind == STEP:
+        return (SIZES,)
     return tuple(joint.name for joint in robot.joints)
 
 
@@ -222,9 +229,16 @@ def _joint_wrench(robot: Mechanism, name: str) -> dict[str, str]:
     return {f"{name}{suffix}": unit for suffix, unit in zip(WRENCH, units, strict=True)}
 
 
+def _step(robot: Mechanism, name: str) -> dict[str, str]:
+    if name != SIZES:
+        raise ModelError(f"of steps, '{name}' is not logged", alternatives=(SIZES,))
+    return dict(STEP_UNITS)
+
+
 MAKERS: dict[str, Callable[[Mechanism, str], dict[str, str]]] = {
     SENSOR: _sensor,
     CONTACT: _contact,
     FRAME: _frame,
     JOINT_WRENCH: _joint_wrench,
+    STEP: _step,
 }

@@ -85,6 +85,8 @@ class RunStatistics:
 
             - order: the requested order; fourth_order_fraction: the fraction of steps of order
               four, None unless order is 4
+            - accuracy [m per second], None for steps that are one interval each; its intervals,
+              shortest_interval [s], estimated_error [m] and events
             - steps; seconds: simulated time [s]
             - wall_seconds: time spent on simulating [s]; us_per_step; real_time_factor
             - newton_iterations_mean, newton_iterations_max
@@ -106,6 +108,7 @@ class RunStatistics:
             "fourth_order_fraction": (
                 sim.fourth_order_steps / steps if sim.order == 4 and steps else None
             ),
+            **self._sizes(),
             "steps": steps,
             "seconds": seconds,
             "wall_seconds": wall,
@@ -128,6 +131,20 @@ class RunStatistics:
             ),
             "final_q": [_finite(x) for x in sim.q],
         }
+
+    def _sizes(self) -> dict[str, Any]:
+        options = getattr(self._sim, "options", {})
+        accuracy = options.get("accuracy")
+        found: dict[str, Any] = {"accuracy": accuracy}
+        if accuracy is not None:
+            sizes = self._sim.step_sizes  # type: ignore[attr-defined]
+            found |= {
+                "intervals": sizes.intervals,
+                "shortest_interval": _finite(sizes.shortest),
+                "estimated_error": _finite(sizes.error),
+                "events": sizes.events,
+            }
+        return found
 
     def _largest_effort(self) -> dict[str, Any] | None:
         limited = np.flatnonzero(np.isfinite(self._limits))

@@ -10,6 +10,7 @@ from robosim.compiled.kinds import (
     ADMIT_FEATURES,
     BOUNCE,
     CHOOSE_FEATURES,
+    CLOSES,
     COUPLED_FACTORS,
     COUPLED_RATES,
     SETTLE_BOUNDS,
@@ -27,9 +28,11 @@ from robosim.kernels.compiler.parts import address_of, compile_part, find_compil
 _COMPILED: dict[tuple[int, int, bool], Any] = {}  # place, kind of parts, tree -> compiled feature
 
 
-def needed(model: Model) -> list[int]:
-    """Places in `Model.calls` of the features that a model needs."""
+def needed(model: Model, accurate: bool) -> list[int]:
+    """Places in `Model.calls` of the features that a model needs, for `accurate` steps or not."""
     places = []
+    if accurate and model.n_slots:
+        places += [CLOSES]
     if len(model.collision.pairs):
         places += [CHOOSE_FEATURES, ADMIT_FEATURES]
     if len(model.restitution):
@@ -43,9 +46,9 @@ def needed(model: Model) -> list[int]:
     return places
 
 
-def provide(model: Model, kind: int, scheme: Any, info: Any) -> None:
+def provide(model: Model, kind: int, scheme: Any, info: Any, accurate: bool = False) -> None:
     """Compile the features that a model needs, for parts of a kind, and write their addresses."""
-    for place in needed(model):
+    for place in needed(model, accurate):
         key = place, kind, model.tree
         if key not in _COMPILED:
             one, on = ALL[place], dense(TYPES[kind])

@@ -218,8 +218,8 @@ def step_function(parts: Handle, run: Handle, anew: bool = False) -> StepFunctio
 
 def provide_features(parts: Handle) -> None:
     """Compile the features that the model of these parts needs."""
-    model = parts.values.model
-    provide(model, parts.kind, scheme_for(model.tree), INFO_TYPE)
+    model, accurate = parts.values.model, parts.values.options.accuracy > 0.0
+    provide(model, parts.kind, scheme_for(model.tree), INFO_TYPE, accurate)
 
 
 def _make_step_function(parts_kind: int, tree: bool, run_kind: int, take: Any) -> Any:

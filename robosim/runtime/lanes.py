@@ -63,7 +63,7 @@ def suits_lanes(parts: Sequence[Parts]) -> bool:
         others = model.collision.pairs, model.actuators.laws, model.drags, model.bearings.joint
         plain = not any(len(one) for one in (*others, model.charts.factors))
         plain = plain and not np.any(model.coordinates["driven"] >= 0)
-        if not (tree and plain and options.order == 2):
+        if not (tree and plain and options.order == 2 and options.accuracy == 0.0):
             return False
         if not (model is before or are_alike(model, before)):
             return False

@@ -209,8 +209,9 @@ class SimulationBase:
             thirds of the time, because the velocities at their ends are not computed.
         also : str or sequence of str
             Further quantities to log, evaluated at the time of each sample: "sensors", "contacts",
-            "frames", "joint_wrenches", or a single one, such as "frame:FR_foot". The motion does
-            not depend on it. `Log.extra` contains the columns.
+            "frames", "joint_wrenches", or a single one, such as "frame:FR_foot". And "steps": the
+            shortest interval, the estimated error and the events of the step that led to a sample,
+            as in `StepInfo`. The motion does not depend on it. `Log.extra` contains the columns.
 
         Raises
         ------

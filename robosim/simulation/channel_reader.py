@@ -13,12 +13,18 @@ from robosim import quaternions
 from robosim.description.mechanism import Mechanism
 from robosim.errors import OptionError
 from robosim.formulation import Formulation
-from robosim.log.channels import CONTACT, FRAME, JOINT_WRENCH, SENSOR, WORDS, Also
+from robosim.log.channels import CONTACT, FRAME, JOINT_WRENCH, SENSOR, STEP, WORDS, Also
 from robosim.simulation import sensors
 from robosim.validation import Array
 
 # The attribute of a simulation that a kind of channel needs.
-NEEDS = {SENSOR: "sensor", CONTACT: "contacts", JOINT_WRENCH: "joint_wrenches", FRAME: "state"}
+NEEDS = {
+    SENSOR: "sensor",
+    CONTACT: "contacts",
+    JOINT_WRENCH: "joint_wrenches",
+    FRAME: "state",
+    STEP: "step_sizes",
+}
 
 
 class Knot:
@@ -92,6 +98,17 @@ class Knot:
 
     def joint_wrenches(self) -> Mapping[str, Array]:
         return self._joint_wrenches
+
+    def last_step(self) -> tuple[float, float, int]:
+        """Shortest interval [s], estimated error [m] and events of the step to this knot."""
+        last = self._sim.engine.counters.last
+        if last is None or not self._sim.steps:
+            return np.nan, np.nan, 0
+        infos, row = last
+        shortest, error, events = infos[["shortest", "error", "events"]][row].item()
+        if shortest:
+            return shortest, error, events
+        return self.timestep / int(infos["substeps"][row]), np.nan, 0
 
 
 class ChannelReader:
@@ -233,9 +250,14 @@ def _of_joint_wrenches(robot: Mechanism, names: Sequence[str]) -> Callable[[Knot
     return read
 
 
+def _of_steps(robot: Mechanism, names: Sequence[str]) -> Callable[[Knot], Array]:
+    return lambda knot: np.array(knot.last_step())
+
+
 READERS: dict[str, Callable[[Mechanism, Sequence[str]], Callable[[Knot], Array]]] = {
     SENSOR: _of_sensors,
     CONTACT: _of_contacts,
     FRAME: _of_frames,
     JOINT_WRENCH: _of_joint_wrenches,
+    STEP: _of_steps,
 }

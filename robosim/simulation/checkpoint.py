@@ -36,8 +36,6 @@ class Counters:
     came_back : int
         Number of steps after which the articulated solver last continued.
     last : (1,) INFO of the last step in the first row of several, or None before the first
-    last_is_first : bool
-        Whether this was the first step after a start.
     drove : (steps, torques (nv,)) or None
         Torques of the last step if another simulation took it, with the number of steps.
     """
@@ -49,7 +47,6 @@ class Counters:
     stay: int = FIRST_STAY
     came_back: int = 0
     last: tuple[NDArray[np.void], int] | None = None
-    last_is_first: bool = False
     drove: tuple[int, Array] | None = None
 
     def copied(self, torques: Array) -> Counters:

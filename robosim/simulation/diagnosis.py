@@ -20,7 +20,8 @@ from robosim.description.tendon import Tendon
 from robosim.errors import ControllerError, ConvergenceError, RobosimError
 from robosim.formulation import Contact
 from robosim.kernels.contact.kinematics import RECOVERY_SPEED
-from robosim.kernels.status import NEEDS_GRAPH, NEEDS_ROWS, UNSETTLED
+from robosim.kernels.status import NEEDS_GRAPH, NEEDS_ROWS, UNRESOLVED, UNSETTLED
+from robosim.kernels.step.accuracy import SHORTEST
 from robosim.runtime.handles import Parts
 from robosim.simulation.readings import contact_heights, min_gap
 from robosim.validation import Array
@@ -194,9 +195,28 @@ def failure(robot: Mechanism, parts: Parts, time: float, at_start: bool, info: A
             f"There are more than {MOST_COUPLED} contacts between bodies, which "
             "solver='articulated' does not take: use solver='ldu', or leave the choice."
         )
+    elif info["status"] == UNRESOLVED:
+        told = unresolved(robot, parts, time + float(info["shortest"]), body)
     else:
         told = hint(robot, parts, at_start)
     return unsolved(robot, time, info, told)
+
+
+def unresolved(robot: Mechanism, parts: Parts, time: float, body: str) -> str:
+    """Why a step could not be taken to its accuracy: where, and when [s]."""
+    index = robot.body_index(body)
+    heights = contact_heights(robot, parts.state)
+    own = [k for k, point in enumerate(robot.contacts) if point.body == body]
+    at = f"body '{body}'"
+    if own:
+        lowest = robot.contacts[min(own, key=heights.__getitem__)]
+        at += f", whose contact '{lowest.name}' is lowest"
+    elif index < len(robot.tree_joints):
+        at += f", which joint '{robot.tree_joints[index].name}' carries"
+    return (
+        f"An accuracy of {parts.options.accuracy:g} m needs intervals below {SHORTEST:g} s at "
+        f"{time:.9g} s, at {at}: ask for less, or for none."
+    )
 
 
 def not_finite(robot: Mechanism, tau: Array, time: float) -> ControllerError | None:

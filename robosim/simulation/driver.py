@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from math import nan
 from numbers import Real
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,7 +82,7 @@ class Driver:
             )
         self._engine.refuse_if_busy()
 
-    def step(self, tau: object) -> tuple[int, float, str, int, float, float, int]:
+    def step(self, tau: object) -> tuple[Any, ...]:
         """Take one step with these torques; returns the values of `StepInfo`."""
         engine, held = self._engine, self._held
         if self._asking or engine.is_busy():
@@ -96,10 +97,14 @@ class Driver:
             single.values.motions[:] = self._motions.at(counters.start_time, counters.steps, 2)
         engine.advance_once(single)
         info = single.values.infos.item(0)
-        _, iterations, substeps, _, order, _, residual, _, violation, gap, turn, _ = info
+        _, iterations, substeps, _, order, _, residual, _, violation, gap, turn, _, *sizes = info
         if counters.steps == 1 or turn < FAR:
             engine.notices.of_steps(single.values.infos, counters.steps == 1)
-        return iterations, residual, "converged", substeps, violation, gap, order
+        shortest, error, events = sizes
+        if not shortest:
+            shortest, error = engine.timestep / substeps, nan
+        told = iterations, residual, "converged", substeps, violation, gap, order
+        return *told, shortest, error, events
 
     def steps_of(self, seconds: float) -> int | None:
         """Number of steps in a time, None for an infinite one."""

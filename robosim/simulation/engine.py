@@ -15,7 +15,7 @@ from robosim.compiled.kinds import BALL
 from robosim.compiled.loads import make_loads
 from robosim.compiled.memory import Memory, make_blocks, make_memory, make_system
 from robosim.compiled.model import Model, Options
-from robosim.compiled.state import State, make_state
+from robosim.compiled.state import State, force_interval, make_state
 from robosim.compiled.workspace import make_workspace
 from robosim.description.mechanism import Mechanism
 from robosim.errors import StateError
@@ -92,8 +92,11 @@ class Engine(Alone):
         self._velocity_limits, self._may_switch = velocity_limits, may_switch
         model = compile_model(robot, facets, solver == "articulated", velocity_limits)
         state, memory, loads = make_state(robot, model), make_memory(model), make_loads(model)
+        # Servos are of second order where the length of a step is chosen for its accuracy.
+        loads.servos["share"] = 0.5 if options.accuracy > 0.0 else 0.0
         options = self._patient(options)
-        self.parts = Parts(model, state, memory, loads, make_workspace(robot, model), options)
+        work = make_workspace(robot, model, options.accuracy > 0.0)
+        self.parts = Parts(model, state, memory, loads, work, options)
         self.counters = Counters()
         self.lanes = find_lanes(robot, self.parts) if lanes else None
         self._begin()
@@ -139,7 +142,7 @@ class Engine(Alone):
         self.refuse_if_busy()
         other = copy(self)
         own, memory, loads = copied_parts(self.parts, state)
-        work = make_workspace(self.robot, self.parts.model)
+        work = make_workspace(self.robot, self.parts.model, self.is_accurate)
         other.parts = Parts(self.parts.model, own, memory, loads, work, self.parts.options)
         other.counters = self.counters.copied(torques)
         other._begin()
@@ -158,7 +161,7 @@ class Engine(Alone):
         else:
             model, options = other.parts.model, other.parts.options
             memory = Memory(mine.memory.guesses, copied(other.parts.memory.system))
-            work, self._solvers = make_workspace(self.robot, model), {}
+            work, self._solvers = make_workspace(self.robot, model, self.is_accurate), {}
             self.solver = other.solver
             # The parts may have other types than before.
             self.hand_over(Parts(model, mine.state, memory, mine.loads, work, options))
@@ -218,8 +221,7 @@ class Engine(Alone):
         self._disconnect_pairs()
         self._ahead = None
         # Results of the last step stay; they are not read before the next step.
-        last = self.counters.last, self.counters.last_is_first
-        self.counters.assign(Counters(time, last=last[0], last_is_first=last[1]))
+        self.counters.assign(Counters(time, last=self.counters.last))
 
     @property
     def timestep(self) -> float:
@@ -227,15 +229,14 @@ class Engine(Alone):
         return self.parts.options.dt
 
     @property
+    def is_accurate(self) -> bool:
+        """Whether steps are taken to an accuracy."""
+        return self.parts.options.accuracy > 0.0
+
+    @property
     def last_interval(self) -> float:
         """Length of the last interval [s] over which impulses are averaged to forces."""
-        timestep = self.parts.options.dt
-        # Substeps, and parts of a step of order four, are intervals, too.
-        part = abs(float(self.parts.state.last_dt[0]))
-        if self.counters.last is None or part == 0.0:
-            return timestep  # no step since the start
-        # In the first interval after a start, only half of the impulses belong to the interval.
-        return part * (0.5 if self.counters.last_is_first and part == timestep else 1.0)
+        return force_interval(self.parts.state, self.parts.options.dt)
 
     @property
     def state(self) -> State:
@@ -312,7 +313,7 @@ class Engine(Alone):
         """Count steps that were taken; the results of the last one are in this row."""
         counters = self.counters
         counters.steps += taken
-        counters.last, counters.last_is_first = (infos, row), counters.steps == 1
+        counters.last = infos, row
         if self._is_fourth:
             smooth = infos["order"][row + 1 - taken : row + 1] == 4
             counters.fourth_order_steps += int(np.count_nonzero(smooth))
@@ -384,7 +385,7 @@ class Engine(Alone):
             model = solved_by(mine.model, self.robot, is_tree, self._velocity_limits)
             options = self._patient(mine.options)
             memory = Memory(mine.memory.guesses, make_system(model))
-            work = make_workspace(self.robot, model)
+            work = make_workspace(self.robot, model, self.is_accurate)
             self._solvers[solver] = Parts(model, mine.state, memory, mine.loads, work, options)
         parts = self._solvers[solver]
         parts.memory.system.valid[:] = 0

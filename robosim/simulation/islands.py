@@ -150,7 +150,7 @@ def take_unit(source: Parts, from_rows: Rows, target: Parts, rows: Rows) -> None
     for name in ("contacts", "active"):
         getattr(guesses, name)[rows.contacts] = getattr(before, name)[from_rows.contacts]
     state = target.state
-    state.last_dt[0] = max(state.last_dt[0], source.state.last_dt[0])
+    np.maximum(state.last_dt, source.state.last_dt, out=state.last_dt)
     state.stale[0], state.kept[0] = 0.0, 1.0
     bound = np.any(source.model.joints["n_T"] + source.model.joints["n_R"])
     if source.model.tree and not target.model.tree and bound:
@@ -165,7 +165,7 @@ def begin_anew(engine: Engine, time: float) -> None:
     parts = engine.parts
     guesses = parts.memory.guesses
     parts.memory.system.valid[:] = 0
-    parts.state.last_dt[0] = 0.0
+    parts.state.last_dt[:] = 0.0
     guesses.active[:], guesses.ids[:] = 0, -1
     guesses.trend[:] = guesses.contact_trend[:] = 0.0
 

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from robosim.compiled.order import driven_elements
-from robosim.formulation import Contact
+from robosim.formulation import Contact, StepSizes
 from robosim.kinematics.kinematics import Kinematics
 from robosim.runtime.handles import Parts
 from robosim.simulation import energy, readings
@@ -178,6 +178,21 @@ class Knot(Frames, SimulationBase):
     def momentum(self) -> tuple[Array, Array]:
         """Linear [kg m/s] and angular [kg m^2/s] momentum at the knot, about the world's origin."""
         return energy.momentum(self.parts)
+
+    @property
+    def step_sizes(self) -> StepSizes:
+        """What steps to an accuracy have come to since the state was set.
+
+        Of a world, all islands together; one that has met another one counts from there on.
+        """
+        paces = [one.parts.memory.guesses.pace[0] for one in self.engine.systems]
+        taken = [pace for pace in paces if pace["intervals"]]
+        return StepSizes(
+            sum(int(pace["intervals"]) for pace in taken),
+            min((float(pace["shortest"]) for pace in taken), default=np.inf),
+            sum(float(pace["error"]) for pace in taken),
+            sum(int(pace["events"]) for pace in taken),
+        )
 
     def constraint_violation(self) -> float:
         """Largest violation of a joint [m, or the sine of half an angle] at the knot."""

@@ -15,6 +15,8 @@ from robosim.errors import OptionError
 from robosim.kernels.status import LAST
 from robosim.validation import count, positive, read_only, vector
 
+FINEST = 1e-6  # [m], accuracy for which impacts are located well enough
+ABOVE = 10.0  # least accuracy over the tolerance [s]
 LEAST_SPEED = 1e-6  # [rad/s or m/s], smallest velocity limit
 
 
@@ -42,6 +44,28 @@ def check_mechanism(robot: Mechanism) -> None:
         raise OptionError(f"robot must be a Mechanism, as robosim.load gives it, not {robot!r}")
 
 
+def check_accuracy(accuracy: float | None, tolerance: float, order: int) -> None:
+    """Raise an OptionError for an accuracy that cannot be had, or not with these other options."""
+    if accuracy is None:
+        return
+    positive("accuracy", accuracy)
+    if accuracy < FINEST:
+        raise OptionError(
+            f"accuracy={accuracy!r} m is finer than impacts are located: it must be at least "
+            f"{FINEST:g}"
+        )
+    if accuracy < ABOVE * tolerance:
+        raise OptionError(
+            f"accuracy={accuracy!r} m is beyond what a tolerance of {tolerance:g} m/s leaves: it "
+            f"must be at least {ABOVE * tolerance:g}, or the tolerance at most {accuracy / ABOVE:g}"
+        )
+    if order != 2:
+        raise OptionError(
+            f"order={order!r} is for steps of one length: leave it out with an accuracy, for "
+            "which steps are as short as they need be"
+        )
+
+
 def checked(
     timestep: float,
     gravity: ArrayLike,
@@ -54,6 +78,7 @@ def checked(
     max_substeps: int,
     order: int,
     restitution_threshold: float,
+    accuracy: float | None,
 ) -> tuple[Options, int]:
     """Checked options, and facets of the linearized cone, 0 for the exact one; see `Simulation`.
 
@@ -86,6 +111,7 @@ def checked(
         raise OptionError("friction_facets is for friction_cone='linearized' only")
     max_iterations = count("max_iterations", max_iterations)
     max_substeps = count("max_substeps", max_substeps)
+    check_accuracy(accuracy, tolerance, order)
     if order not in (2, 4):
         raise OptionError(f"order must be 2 or 4, not {order!r}")
     options = Options(
@@ -99,5 +125,6 @@ def checked(
         False,
         int(order),
         float(restitution_threshold),
+        0.0 if accuracy is None else float(accuracy),
     )
     return options, n_facets if friction_cone == "linearized" else 0

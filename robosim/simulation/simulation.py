@@ -43,6 +43,11 @@ class Simulation(Knot):
     robot : Mechanism
     timestep : float [s]
     gravity : (3,) [m/s^2], world
+    accuracy : float [m] or None
+        Largest error of any point of a body that is made per second of motion. Each step is then
+        taken in as many intervals as this needs, and an interval ends wherever a contact or limit
+        closes. See the guide "How accurate is my simulation?". By default a step is one interval.
+        Not with steps of order four, lanes or derivatives.
     tolerance : float [m/s]
         Largest residual of the step equations. The residual of the dynamics is a velocity in the
         mass metric; that of joints and contacts is a violation divided by the timestep.
@@ -123,6 +128,7 @@ class Simulation(Knot):
         timestep: float = 1e-3,
         gravity: ArrayLike = (0.0, 0.0, -9.81),
         *,
+        accuracy: float | None = None,
         tolerance: float = 1e-8,
         contact_speed: float = 1e-10,
         friction_cone: str = "second_order",
@@ -150,12 +156,17 @@ class Simulation(Knot):
             max_substeps=max_substeps,
             order=order,
             restitution_threshold=restitution_threshold,
+            accuracy=accuracy,
         )
         check_mechanism(robot)
         robot = simulated(robot, massless, impossible_inertia)
         velocity_limits = bool(velocity_limits)
         if velocity_limits:
             check_velocity_limits(robot)
+        if lanes and accuracy is not None:
+            raise OptionError(
+                "lanes=True is for steps that all limbs take at once: leave it out with an accuracy"
+            )
         CompileNotice.install()
         apart = islands and order == 2 and len(units_of(robot)) > 1
         fits = solver != "articulated" or is_tree_with_loops(robot, velocity_limits)
@@ -312,6 +323,7 @@ class Simulation(Knot):
         return {
             "timestep": given.dt,
             "gravity": given.gravity,
+            "accuracy": given.accuracy or None,
             **{name: getattr(given, name) for name in (*names, "restitution_threshold")},
             "friction_cone": "linearized" if facets else "second_order",
             "friction_facets": facets or None,

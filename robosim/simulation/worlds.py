@@ -27,7 +27,7 @@ from robosim.compiled.loads import Loads, make_loads
 from robosim.compiled.memory import Memory, make_memory
 from robosim.compiled.model import Model, Options
 from robosim.compiled.records.island import BOX
-from robosim.compiled.state import State, make_state
+from robosim.compiled.state import State, force_interval, make_state
 from robosim.compiled.workspace import Workspace, make_workspace
 from robosim.description.mechanism import Mechanism
 from robosim.description.units import may_touch, units_of, units_of_joints
@@ -211,10 +211,7 @@ class Worlds(Alone):
             yield IslandParts(one.robot, parts, self._interval(parts), one.places.values)
 
     def _interval(self, parts: Parts) -> float:
-        part, timestep = abs(float(parts.state.last_dt[0])), self.timestep
-        if self.counters.last is None or part == 0.0:
-            return timestep
-        return part * (0.5 if self.counters.last_is_first and part == timestep else 1.0)
+        return force_interval(parts.state, self.timestep)
 
     @property
     def timestep(self) -> float:
@@ -269,7 +266,7 @@ class Worlds(Alone):
         """Count steps that were taken; the results of the last one are in this row."""
         counters = self.counters
         counters.steps += steps
-        counters.last, counters.last_is_first = (run.values.infos, row), counters.steps == 1
+        counters.last = run.values.infos, row
         if self._stride < LONGEST:
             self._stride = min(2 * self._stride, LONGEST)
         if counters.steps % LONGEST == 0 and len(self.islands) < len(self.units):
@@ -426,8 +423,7 @@ class Worlds(Alone):
 
     def started(self, time: float) -> None:
         """Go on from a start of all units."""
-        last = self.counters.last, self.counters.last_is_first
-        self.counters.assign(Counters(time, last=last[0], last_is_first=last[1]))
+        self.counters.assign(Counters(time, last=self.counters.last))
         self.patience = Patience()
         self._stepped, self._fresh, self._stride = {}, False, 1
         self.refresh()

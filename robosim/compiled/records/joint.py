@@ -169,6 +169,8 @@ SERVO = np.dtype(  # of an actuator that is part of the equations: position and 
         ("target_rate", "f8"),
         ("limit", "f8"),  # of its torque at standstill, either way
         ("droop", "f8"),  # decrease of this limit with the rate, in the rate's direction
+        # Part of its impulse that acts at the end of an interval: 0, or 1/2, taken in its middle.
+        ("share", "f8"),
         # Where the coordinate was as the step began; of a free rotation its quaternion.
         ("start", "f8", (4,)),
     ]

@@ -29,6 +29,10 @@ SCRATCH = with_rows(
         # the longest arc over its angle.
         ("open", "f8", (2,)),
         ("ahead", "f8"),  # when a contact with restitution is hit, after the first knot [s]
+        ("rounding", "f8"),  # of an interval's velocities, which bounds its tolerance [m/s]
+        ("event", "f8"),  # when a contact or limit closes, after the first knot [s]
+        ("landed", "i8"),  # 1 if something closes that is as good as closed at the first knot
+        ("stopped", "f8"),  # speed of the fastest slip that comes to rest [m/s]
         ("arcs", "i8"),  # 1 if work.rhs has the change of the knot's velocities from chords to arcs
         *CHART_FIELDS,
     ],
@@ -49,5 +53,19 @@ INFO = np.dtype(
         ("gap", "f8"),  # smallest of all contacts at the new knot [m], inf without contacts
         ("turn", "f8"),  # cosine of half of the largest turn of a body in a part of the step
         ("turner", "f8"),  # that body's index, a float as lanes have one each; -1 if not known
+        # Of a step to an accuracy:
+        ("shortest", "f8"),  # length of the shortest interval [s]
+        ("error", "f8"),  # sum of the errors of its parts [m]
+        ("events", "i8"),  # number of parts that end where a contact or limit closes
+    ]
+)
+
+PACE = np.dtype(  # of steps to an accuracy, since a start
+    [
+        ("level", "i8"),  # how often the last step was halved for its last part
+        ("intervals", "i8"),
+        ("events", "i8"),  # intervals that ended where something closed
+        ("shortest", "f8"),  # interval [s], 0 for none
+        ("error", "f8"),  # sum of the estimates [m]
     ]
 )

@@ -8,9 +8,10 @@ coordinate is at both ends of the interval (derivation.md, Sect. 7):
   discrete Euler-Lagrange equations of the Lagrangian ``-dt V(q_mid)``.
 - A rotor of inertia I carries the momentum ``I u`` on from knot to knot.
 - A servo is taken at the end of the interval, ``dt (kp (target - q2) + kd (rate - u))``, which
-  is stable however stiff it is; where that is more than its limit, it gives that and no more. A
-  limit may fall with the rate, as that of a motor does, for torques along the motion. One of a
-  free rotation has no kp.
+  is stable however stiff it is. In steps to an accuracy it is taken in the middle, and acts half
+  at either knot, which is of second order. Where that is more than its limit, it gives that and no
+  more. A limit may fall with the rate, as that of a motor does, for torques along the motion. One
+  of a free rotation has no kp.
 - An implicit actuator, such as a muscle, acts as a spring does, by its `actuator_law`.
 
 A free rotation has no coordinate to take a middle of: ``u`` is the discrete angular velocity from
@@ -96,12 +97,15 @@ def joint_law(model, state, loads, work, j, dt):
             first, second = potential_slope(model.pieces, c.piece_begin, c.piece_end, middle)
             force += first
             slope += 0.5 * dt * second
-        w.half[row] = -0.5 * dt * force
-        torque, free, droop = servo_torque(servo, q2, u)
+        near = 1.0 - servo.share
+        torque, free, droop = servo_torque(servo, q2 - servo.share * (q2 - q1), u)
+        w.half[row] = -0.5 * dt * force + servo.share * dt * torque
         w.rotor[row], w.rate[row] = c.armature * u, u
-        w.law[row] = w.half[row] + knot.rotor[row] - w.rotor[row] + dt * torque
-        slope = 0.5 * dt * slope + c.armature + free * dt * (dt * servo.kp + servo.kd)
-        w.A[row, row] = -slope - dt * droop
+        w.law[row] = w.half[row] + knot.rotor[row] - w.rotor[row]
+        w.law[row] += (near - servo.share) * dt * torque
+        slope = 0.5 * dt * slope + c.armature
+        slope += near * free * dt * (near * dt * servo.kp + servo.kd)
+        w.A[row, row] = -slope - near * dt * droop
     if joint.m_R == 3:
         rotation_law(model, state, loads, work, j, dt)
     add_actuators(model.actuators, loads.controls, joint, state.q, work.q2, w, dt)
@@ -126,16 +130,18 @@ def rotation_law(model, state, loads, work, j, dt):
         servo, u = loads.servos[joint.v_begin + first + i], 2.0 / dt * p[i]
         torque, free, droop = servo_torque(servo, 0.0, u)
         w.rate[first + i] = u
-        S[i, i] = e * c[i].armature + dt * (0.5 * c[i].damping + free * servo.kd + droop)
+        near = 1.0 - servo.share
+        answer = 0.5 * c[i].damping + near * (free * servo.kd + droop)
+        S[i, i] = e * c[i].armature + dt * answer
         S[i, k], S[i, m] = p[m] * difference, p[k] * difference
         # In child axes a rotor's momentum turns with the child between the two knots.
         along, across = e * c[i].armature * p[i], difference * p[k] * p[m]
         w.rotor[first + i] = 2.0 / dt * (along - across)
         leaves = 2.0 / dt * (along + across)
         damping = -c[i].damping * p[i]
-        w.half[first + i] = damping - 0.5 * dt * t.z[i]
+        w.half[first + i] = damping - 0.5 * dt * t.z[i] + servo.share * dt * torque
         law = damping - 0.5 * dt * t.y[i] + knot.rotor[first + i] - leaves
-        w.law[first + i] = law + dt * torque
+        w.law[first + i] = law + near * dt * torque
     for i in range(3):
         for k in range(3):
             slope = S[i, 0] * T[0, k] + S[i, 1] * T[1, k] + S[i, 2] * T[2, k]
@@ -193,7 +199,7 @@ def knot_law(model, loads, work, j, dt):
     for row in range(joint.m_T + joint.m_R):
         v, q = joint.v_begin + row, joint.q_begin + row
         servo = loads.servos[v]
-        if servo.kp != 0.0 or servo.kd != 0.0:
+        if servo.share == 0.0 and (servo.kp != 0.0 or servo.kd != 0.0):
             # At the rate of the interval, and how that changes with twice the rate that is added.
             torque, free, droop = servo_torque(servo, work.q2[q] + dt * w.rate[row], w.rate[row])
             slope = free * dt * (dt * servo.kp + servo.kd)

@@ -339,7 +339,7 @@ def first_barrier(impulse, guesses, options):
 @kernel
 def is_solved(scheme, model, system, work, options, merit, largest, kappa_end):
     """Whether all equations hold to their tolerances, for products of contacts up to `largest`."""
-    exact = everywhere(merit < options.tolerance)
+    exact = everywhere(merit < max(options.tolerance, work.scratch[0].rounding))
     if not (exact and everywhere(largest <= 10.0 * kappa_end)):
         return False
     # Forces are impulses over dt: those of the last step, taken over, would be seen to be off.
@@ -481,7 +481,8 @@ def solve(scheme, model, state, system, loads, work, options, dt, attempt, info)
         if level_for > 0:
             stale, jump, levels = True, False, True
         # With a high barrier its slacks are so long that smaller residuals mean nothing.
-        enough = max(options.tolerance, 0.1 * options.contact_speed * mean / kappa_end)
+        tolerance = max(options.tolerance, work.scratch[0].rounding)
+        enough = max(tolerance, 0.1 * options.contact_speed * mean / kappa_end)
         if raised and everywhere(merit <= enough):
             return SETTLED
         goes_on = n < WARM_LIMIT or (nears and everywhere(merit < TAIL)) or landings > 0
@@ -564,10 +565,10 @@ def solve(scheme, model, state, system, loads, work, options, dt, attempt, info)
         # Factors that leave so little are good for as much again, at the same barrier. Beside
         # contacts, what is within the tolerance may still be more than the slack of a closed one.
         if touches:
-            enough = min(options.tolerance, FINE * merit)
+            enough = min(tolerance, FINE * merit)
             stale = jump or attempt != WARM or not everywhere(trial < enough)
         else:
-            stale = not everywhere(trial * trial < 0.1 * options.tolerance * merit)
+            stale = not everywhere(trial * trial < 0.1 * tolerance * merit)
         merit = trial
     info.residual = merit
     return OUT_OF_ITERATIONS

@@ -86,7 +86,7 @@ def commit(scheme, model, state, system, work, dt, shows, wants, info):
                 state,
                 state.joints[j].mid,
             )
-    state.last_dt[0] = dt
+    state.last_dt[1], state.last_dt[0] = state.last_dt[0], dt
     assign(work.bearings.pressed, state.pressed)
     if state.closed.shape[0] > 0:
         note_closed(model, state, work)

@@ -11,8 +11,8 @@ from robosim.kernels.compiler.lanes import lane, together
 from robosim.kernels.equations.algebra import fill
 from robosim.kernels.solve.tree import scheme as tree
 from robosim.kernels.status import CONVERGED
+from robosim.kernels.step.interval import advance
 from robosim.kernels.step.run import apply_controls, asks, servo_torques
-from robosim.kernels.step.step import advance
 from robosim.kernels.step.wants import BEGINS, HITS, MEANS, VELOCITIES
 
 

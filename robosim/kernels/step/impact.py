@@ -38,7 +38,6 @@ SAMPLES = 8  # places on the way of an interval at which gaps are measured
 HALVINGS = 20  # of what is between two of them, to when they meet
 INSTANT = 1e-3  # part of an interval over which speeds are measured
 SHORT = 0.98  # part of the way to a contact that the first part of a divided interval takes
-NEAR = 0.1  # part of a step: what is reached within it is hit together
 ROUNDS = 10  # for each contact
 SWEEPS = 200  # over the contacts of a round
 SETTLED = 1e-13  # change of velocity in a sweep, over the fastest approach, that is the last
@@ -176,10 +175,11 @@ def gap_of(model, contact, state, system, work):
     return max(gap, 0.0)
 
 
-@feature(BOUNCE)
-def bounce(scheme, model, state, memory, loads, work, options):
+@feature(BOUNCE, soon=NUMBER, close=NUMBER)
+def bounce(scheme, model, state, memory, loads, work, options, soon, close):
     """Impacts at the knot where the state is; 1 if there are any, there or ahead, else 0.
 
+    All are hit that are reached within the time `soon` [s], or nearer than `close` [m].
     As a disc changes sides, what it is to be hit with is another point, which is higher.
     """
     system, count, met = memory.system, work.active[0], 0
@@ -200,7 +200,7 @@ def bounce(scheme, model, state, memory, loads, work, options):
                 joint = model.joints[contact.joint]
                 start_stop(contact, joint, system.pose1, state.q, w, t)
         for _ in range(ROUNDS * count):
-            fastest = choose_hit(model, state, system, work, options)
+            fastest = choose_hit(model, state, system, work, options, soon, close)
             if fastest == 0.0:
                 break
             met = 1
@@ -226,7 +226,7 @@ def is_ahead(model, state, system, work):
 
 
 @kernel
-def choose_hit(model, state, system, work, options):
+def choose_hit(model, state, system, work, options, soon, close):
     """Mark contacts that are hit; returns the speed of the fastest approach, 0 if none is.
 
     w.rate is the speed at which they are to leave, -1 of other contacts; w.u is the motion before,
@@ -245,7 +245,7 @@ def choose_hit(model, state, system, work, options):
         if speed <= options.restitution_threshold:
             continue
         gap = gap_of(model, contact, state, system, work)
-        if gap > NEAR * options.dt * speed:
+        if gap > max(soon * speed, close):
             continue
         fastest = max(fastest, speed)
         w.rate = rebound(model, contact, w, e, speed, gap, options)

@@ -92,11 +92,15 @@ def join_infos(info, whole, to, begins):
         whole.status, whole.iterations, whole.substeps = info.status, 0, 1
         whole.order, whole.attempt = info.order, info.attempt
         whole.gap, whole.violation = info.gap, info.violation
+        whole.shortest, whole.error, whole.events = info.shortest, 0.0, 0
     whole.iterations = max(whole.iterations, info.iterations)
     whole.substeps = max(whole.substeps, info.substeps)
     whole.attempt = max(whole.attempt, info.attempt)
     whole.violation = max(whole.violation, info.violation)
     whole.gap = min(whole.gap, info.gap)
+    whole.shortest = min(whole.shortest, info.shortest)
+    whole.error = max(whole.error, info.error)
+    whole.events += info.events
 
 
 @kernel
@@ -112,7 +116,8 @@ def gather_state(state, to, world):
         world.q[to.q[c]] = state.q[c]
     for c in range(to.v.shape[0]):
         world.v[to.v[c]] = state.v[c]
-    world.last_dt[0], world.stale[0], world.kept[0] = state.last_dt[0], 0.0, 1.0
+    assign(state.last_dt, world.last_dt)
+    world.stale[0], world.kept[0] = 0.0, 1.0
 
 
 @kernel

@@ -99,7 +99,8 @@ def start_knot(model, state, memory, work):
     step then receives half of the knot's impulse, as every later one does from either side. The
     twists are chords, and rotors turn with them: as the velocities at a knot are found.
     """
-    state.last_dt[0], state.stale[0] = 0.0, 0.0
+    fill(0.0, state.last_dt)
+    state.stale[0] = 0.0
     t = work.scratch[0]
     for i in range(state.bodies.shape[0]):
         body, pose = state.bodies[i], memory.system.pose1[i]
@@ -151,6 +152,9 @@ def forget_unless_given(state, memory):
     """`forget`, but for steps with derivatives: these are given what they are guessed from."""
     if not are_duals(state.last_dt[0]):
         forget(memory)
+        pace = memory.guesses.pace[0]
+        pace.level, pace.intervals, pace.events = 0, 0, 0
+        pace.shortest, pace.error = 0.0, 0.0
 
 
 @kernel

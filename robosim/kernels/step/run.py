@@ -8,6 +8,7 @@ from robosim.kernels.contact.limits import relative_vector
 from robosim.kernels.equations.algebra import assign
 from robosim.kernels.equations.joint_forces import motor_torque, servo_torque
 from robosim.kernels.status import CONVERGED
+from robosim.kernels.step.accuracy import step_to_accuracy
 from robosim.kernels.step.finish import find_knot_velocities
 from robosim.kernels.step.means import begin_means
 from robosim.kernels.step.step import step
@@ -113,9 +114,14 @@ def run_steps(scheme, model, state, memory, loads, work, options, solver, run, b
         wants = MEANS if k + 1 == end else 0
         if k + 2 >= end or asks(run, k + 1):
             wants |= VELOCITIES
-        status = step(
-            scheme, model, state, memory, loads, work, options, solver, wants, run.infos[k]
-        )
+        if options.accuracy > 0.0:
+            status = step_to_accuracy(
+                scheme, model, state, memory, loads, work, options, solver, wants, run.infos[k]
+            )
+        else:
+            status = step(
+                scheme, model, state, memory, loads, work, options, solver, wants, run.infos[k]
+            )
         if status != CONVERGED:
             find_knot_velocities(scheme, model, state, memory.system, loads, work, options)
             if state.kept[0] == 0.0:

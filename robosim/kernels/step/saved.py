@@ -45,3 +45,5 @@ def copy_guesses(source, target):
                 copy_record(source.features[k - first], target.features[k - first])
     assign(source.trend, target.trend)
     assign(source.contact_trend, target.contact_trend)
+    for n in range(source.pace.shape[0]):
+        copy_record(source.pace[n], target.pace[n])

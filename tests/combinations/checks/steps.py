@@ -12,6 +12,7 @@ from ..builder import Array, Case, hold
 
 SECONDS = 0.04
 STEP = 1e-6
+ACCURACY = 1e-3  # [m]
 TIGHT = 1e-10  # tolerance [m/s] that loops still reach
 
 
@@ -91,5 +92,36 @@ def differences(case: Case, sim: Simulation) -> Array:
     return np.array(columns).T
 
 
-CHECKS = (halves_agree,)
+def an_accuracy_is_kept(case: Case) -> bool:
+    """Steps that are as short as an accuracy asks for; and their errors, in smooth motions.
+
+    Runs of one step each come to the same bits, copies go on alike, and no energy comes from
+    nothing.
+    """
+    if case.options.get("order", 2) != 2 or case.options.get("lanes"):
+        return False
+    sim = case.simulation(accuracy=ACCURACY)
+    begin, twin = sim.energy(), case.simulation(accuracy=ACCURACY)
+    case.run(sim, 10)
+    for _ in range(10):
+        case.run(twin, 1)
+    hold(sim.q.tobytes() == twin.q.tobytes(), "one step after another comes to other bits")
+    other = sim.copy()
+    for one in (sim, other):
+        case.run(one, 5)
+    hold(sim.q.tobytes() == other.q.tobytes(), "a copy goes on differently")
+    gained = sim.energy() - begin
+    most = 1e-2 * 9.81 * 0.1 * case.robot.total_mass
+    hold(bool(case.motors) or gained < most, f"{gained:.3g} J come from nothing")
+    smooth, ends = case.twin("smooth"), []
+    for accuracy in (ACCURACY, 0.01 * ACCURACY):
+        sim = smooth.simulation(accuracy=accuracy)
+        smooth.run(sim, round(SECONDS / sim.timestep))
+        ends.append(np.array(sim.state.x))
+    off = np.linalg.norm(ends[0] - ends[1], axis=1).max()
+    hold(off < 5.0 * ACCURACY * SECONDS, f"positions are off by {off:.3g} m")
+    return True
+
+
+CHECKS = (halves_agree, an_accuracy_is_kept)
 SLOW = (derivatives_are_those_of_the_step,)

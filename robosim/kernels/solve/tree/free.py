@@ -62,6 +62,7 @@ def solve_free(model, loops, state, system, loads, work, options, dt, info):
     mass = over_limbs(mass)
     # A loop makes an iteration cost more, and gains less by one.
     enough = options.tolerance * (EXACT if loops is None else 1.0)
+    enough = max(enough, work.scratch[0].rounding)
     # The tolerance would spoil order four: its parts are solved down to what rounding leaves.
     wanted = enough * (POLISHED if info.order == 4 else 1.0)
     system.valid[FACTORED] = 0

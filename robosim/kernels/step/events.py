@@ -1,0 +1,153 @@
+"""Where contacts and limits close within an interval, so that a part of a step can end there."""
+
+from math import sqrt
+
+from robosim.compiled.kinds import CLOSES
+from robosim.kernels.compiler.features import NUMBER, feature
+from robosim.kernels.compiler.jit import kernel
+from robosim.kernels.contact.hits import is_closed, is_stop, may_be_hit
+from robosim.kernels.contact.kinematics import on_joint
+from robosim.kernels.contact.turning import is_companion
+from robosim.kernels.equations.algebra import dot
+from robosim.kernels.step.impact import gap_of, goes_round, growing, meet
+
+GRACE = 2e-3  # [s], times the accuracy: a gap that may be left where a part ends at a contact
+REACHED = 4.0  # times that: a gap that counts as closed
+AGAIN = 0.8  # part of a part at most, after which one that was too long is tried to end
+RESTS = 0.01  # part of a slip that counts as none
+BRIEF = 4e-9  # [s], time to a contact that has as good as closed
+
+
+@kernel
+def grace(options):
+    """The gap that may be left where a part ends at a contact [m]."""
+    return GRACE * options.accuracy
+
+
+@feature(CLOSES, dt=NUMBER)
+def closes(model, state, memory, work, options, dt):
+    """1 if a contact or limit that was open has closed in the interval that was solved, else 0.
+
+    Leaves in scratch.event when the first one does, a little before, after the first knot [s]. And
+    in scratch.stopped the fastest slip at that knot which has come to rest in the interval [m/s];
+    scratch.landed is 1 if something closes that has been within the gap that counts as none.
+    """
+    first, found, left, stopped, landed = dt, 0, grace(options), 0.0, 0
+    for n in range(1, work.active[0] + 1):
+        k = work.active[n]
+        contact = work.slots[k]
+        if not (may_be_hit(contact) or is_stop(contact)):
+            continue
+        if not is_closed(contact, work.contacts[k]):
+            continue
+        gap = gap_of(model, contact, state, memory.system, work)
+        if gap <= REACHED * left:
+            if not was_closed(memory.guesses, contact, k):
+                landed = 1
+            elif contact.mu > 0.0 and may_be_hit(contact):
+                stopped = max(stopped, slip_lost(model, contact, state, memory.system.contacts[k]))
+            continue
+        if goes_round(contact):
+            time, _ = meet(model, contact, state, memory.system, work, options, dt)
+        else:
+            w = memory.system.contacts[k]
+            time = meet_soon(model, contact, state, w, options, gap - 0.5 * left)
+        time = min(time, AGAIN * dt)
+        if time <= BRIEF:
+            landed = 1
+        elif time < first:
+            first, found = time, 1
+    t = work.scratch[0]
+    t.event, t.stopped, t.landed = first, stopped, landed
+    return found
+
+
+@kernel
+def was_closed(guesses, contact, k):
+    """Whether a contact pushed in the interval before."""
+    return guesses.active[k] != 0 and is_closed(contact, guesses.contacts[k])
+
+
+@kernel
+def slip_lost(model, contact, state, w):
+    """Speed of a slip that stops in the interval, else 0 [m/s].
+
+    Of the slip at the first knot if nothing is left of it, or of that at the second one if it has
+    turned round there, as far as it has changed to the interval's.
+    """
+    nb, square, along, over, size = model.bodies.shape[0], 0.0, 0.0, 0.0, 0.0
+    for i in range(2):
+        slip = w.drift1[i] if contact.drifts != 0 else 0.0
+        if contact.body < nb:
+            v = state.bodies[contact.body].shown
+            slip += dot(w.L[i, :3], v[:3]) + dot(w.L[i, 3:], v[3:])
+        if contact.other < nb:
+            v = state.bodies[contact.other].shown
+            slip += dot(w.L_o[i, :3], v[:3]) + dot(w.L_o[i, 3:], v[3:])
+        ahead = 2.0 * w.u[i] - slip
+        square += slip * slip
+        along += slip * w.u[i]
+        over += ahead * w.u[i]
+        size += ahead * ahead
+    if along < RESTS * square:
+        return sqrt(square)
+    return sqrt(size) if over < 0.0 else 0.0
+
+
+@kernel
+def meet_soon(model, contact, state, w, options, way):
+    """When a point or limit has come by a `way` [m] to what it closes on [s].
+
+    With the velocities at the knot, and as it falls.
+    """
+    nb, speed, growth = model.bodies.shape[0], 0.0, growing(model, contact, w, options)
+    if on_joint(contact):
+        joint = model.joints[contact.joint]
+        for row in range(joint.m_T + joint.m_R):
+            speed -= w.L[2, row] * state.v[joint.v_begin + row]
+    else:
+        if contact.body < nb:
+            v = state.bodies[contact.body].shown
+            speed -= dot(w.L[2, :3], v[:3]) + dot(w.L[2, 3:], v[3:])
+        if contact.other < nb:
+            v = state.bodies[contact.other].shown
+            speed -= dot(w.L_o[2, :3], v[:3]) + dot(w.L_o[2, 3:], v[3:])
+    # The smaller root of way = speed t + growth t^2 / 2.
+    root = sqrt(max(speed * speed + 2.0 * growth * way, 0.0))
+    return 2.0 * way / max(speed + root, 1e-300)
+
+
+@kernel
+def leave_out_open(work):
+    """Leave contacts that do not push out of the velocities at the second knot; returns how many.
+
+    They follow those that stay in work.active. A part that ends right before a contact has it
+    within a gap of next to nothing, where its barrier would count as a mass.
+    """
+    active, kept = work.active, 0
+    for n in range(1, active[0] + 1):
+        k = active[n]
+        if stays_closed(work.slots, work.contacts, k):
+            kept += 1
+            active[n], active[kept] = active[kept], k
+    left = active[0] - kept
+    active[0] = kept
+    return left
+
+
+@kernel
+def stays_closed(slots, contacts, k):
+    """Whether a contact or a limit pushes, or has no gap; a companion as its leader."""
+    contact = slots[k]
+    if is_companion(contact):
+        return is_closed(slots[contact.leader], contacts[contact.leader])
+    return not (may_be_hit(contact) or is_stop(contact)) or is_closed(contact, contacts[k])
+
+
+@kernel
+def presses(work):
+    """Whether a contact or a limit pushes in the interval that was solved, or dry friction acts."""
+    for n in range(1, work.active[0] + 1):
+        if stays_closed(work.slots, work.contacts, work.active[n]):
+            return True
+    return False

@@ -1,0 +1,118 @@
+"""Steps to an accuracy, against motions that are known in closed form."""
+
+import numpy as np
+import pytest
+
+from robosim import Body, ContactPoint, Joint, Mechanism, Simulation
+from robosim.models.builders import double_pendulum, pendulum
+
+G = 9.81
+
+
+def ball(restitution: float, friction: float = 0.0) -> Mechanism:
+    """A ball of 1 kg that may touch the ground."""
+    point = ContactPoint(
+        "point", "ball", (0, 0, 0), radius=0.1, friction=friction, restitution=restitution
+    )
+    base = Joint("base", "floating", None, "ball")
+    return Mechanism("ball", (Body("ball", 1.0, 0.004 * np.eye(3)),), (base,), (point,))
+
+
+def block(friction: float) -> Mechanism:
+    """A cube of 1 kg with edges of 0.1 m on its corners."""
+    corners = [(x, y, z) for x in (-0.05, 0.05) for y in (-0.05, 0.05) for z in (-0.05, 0.05)]
+    points = [ContactPoint(f"c{k}", "cube", at, friction=friction) for k, at in enumerate(corners)]
+    base = Joint("base", "floating", None, "cube")
+    return Mechanism("cube", (Body("cube", 1.0, np.eye(3) / 600),), (base,), tuple(points))
+
+
+def height(restitution: float, fall: float, time: float) -> float:
+    """Height over the ground after a fall, with bounces in between."""
+    speed, begin = np.sqrt(2 * G * fall), np.sqrt(2 * fall / G)
+    if time < begin:
+        return fall - 0.5 * G * time**2
+    while True:
+        speed *= restitution
+        if time < begin + 2 * speed / G:
+            t = time - begin
+            return speed * t - 0.5 * G * t**2
+        begin += 2 * speed / G
+
+
+@pytest.mark.parametrize("accuracy", [1e-2, 1e-3, 1e-4, 1e-5, 1e-6])
+@pytest.mark.parametrize("timestep", [0.002, 0.01, 0.05])
+def test_a_ball_bounces_ten_times(timestep, accuracy):
+    """Its error grows by the time that each impact is off, never beyond the accuracy."""
+    sim = Simulation(ball(0.9), timestep, accuracy=accuracy)
+    sim.set_state([0, 0, 0.6, 1, 0, 0, 0])
+    sim.run(4.0)
+    expected = 0.1 + height(0.9, 0.5, 4.0)
+    assert abs(sim.q[2] - expected) < 4.0 * accuracy
+    assert 10 <= sim.step_sizes.events <= 20
+
+
+@pytest.mark.parametrize("timestep", [0.001, 0.005, 0.02])
+@pytest.mark.parametrize("accuracy", [1e-3, 1e-4, 1e-5, 1e-6])
+def test_a_block_slides_to_rest(timestep, accuracy):
+    """It comes v^2 / (2 mu g) far, wherever in a step it stops."""
+    sim = Simulation(block(0.5), timestep, accuracy=accuracy)
+    sim.set_state([0, 0, 0.05, 1, 0, 0, 0], [1.0, 0, 0, 0, 0, 0])
+    sim.run(0.4)
+    assert abs(sim.q[0] - 1.0 / (2 * 0.5 * G)) < 0.2 * accuracy
+    assert abs(sim.v).max() < 1e-9
+
+
+def test_a_fall_is_exact_and_cheap():
+    """Two intervals for each step of a parabola, whatever the accuracy."""
+    sim = Simulation(ball(0.0), 0.05, accuracy=1e-6)
+    sim.set_state([0, 0, 10.0, 1, 0, 0, 0], [1.0, 0, 0, 0, 0, 0])
+    sim.run(1.0)
+    np.testing.assert_allclose(sim.q[:3], [1.0, 0, 10.0 - 0.5 * G], rtol=0, atol=1e-11)
+    assert sim.step_sizes.intervals <= 40
+    assert sim.step_sizes.error < 1e-11
+
+
+def test_a_motion_that_does_not_change_takes_one_interval():
+    """Neither does a body that coasts, nor one that lies."""
+    coasting = Simulation(ball(0.0), 0.01, gravity=(0, 0, 0), accuracy=1e-4)
+    coasting.set_state([0, 0, 1.0, 1, 0, 0, 0], [1.0, 0, 0, 0, 0, 0])
+    coasting.run(0.1)
+    assert coasting.step_sizes.intervals == 10
+    lying = Simulation(block(0.5), 0.01, accuracy=1e-4)
+    lying.set_state([0, 0, 0.05, 1, 0, 0, 0])
+    lying.run(0.1)
+    before = lying.step_sizes.intervals
+    lying.run(0.1)
+    assert lying.step_sizes.intervals - before == 10
+
+
+@pytest.mark.parametrize("accuracy", [1e-2, 1e-3, 1e-4])
+def test_a_pendulum_is_as_accurate_as_asked(accuracy):
+    """Against itself at a hundredth of the accuracy, with a servo that pulls it aside."""
+    from robosim.controllers import PD
+
+    def end(asked):
+        robot = pendulum()
+        sim = Simulation(robot, 0.05, accuracy=asked)
+        sim.set_state([1.0], [0.5])
+        sim.run(2.0, PD(robot, 20.0, 1.0, [0.3], implicit=True))
+        return sim.state.x[0].copy(), sim.step_sizes
+
+    here, sizes = end(accuracy)
+    assert np.linalg.norm(here - end(0.01 * accuracy)[0]) < 2.0 * accuracy
+    assert 0.0 < sizes.error <= 2.0 * accuracy
+
+
+def test_energy_has_no_trend():
+    """Of a double pendulum that swings wildly for 2000 s."""
+    sim = Simulation(double_pendulum(), 0.02, accuracy=1e-3)
+    sim.set_state([2.0, 0.5])
+    begin, means = sim.energy(), []
+    for _ in range(10):
+        sim.run(199.0, every=100)
+        energies = []
+        for _ in range(50):
+            sim.step()
+            energies.append(sim.energy() - begin)
+        means.append(np.mean(energies))
+    assert np.abs(means).max() < 2e-3 * begin
