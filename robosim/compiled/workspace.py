@@ -25,7 +25,7 @@ from robosim.compiled.records.narrow_phase import (
 )
 from robosim.compiled.records.shape import FEATURE, FOUND, POINT
 from robosim.compiled.records.soft import ELEMENT_WORK
-from robosim.compiled.records.step import SCRATCH
+from robosim.compiled.records.step import PART, SCRATCH
 from robosim.compiled.state import State, make_state, no_state
 from robosim.description.mechanism import Mechanism
 from robosim.validation import Array
@@ -114,7 +114,8 @@ class Workspace(NamedTuple):
     scratch: NDArray[np.void]  # (1,) SCRATCH
     saved: State  # restored if a step fails
     learned: Guesses  # for the next step
-    # Of a step to an accuracy, else empty:
+    part: NDArray[np.void]  # (1,) PART of a step to an accuracy
+    # Of such a step, else empty:
     begun: State  # where its present part begins
     begun_guesses: Guesses
     middles: NDArray[np.void]  # (nb,) BODY_STATE in the middle of the part
@@ -172,6 +173,7 @@ def make_workspace(mechanism: Mechanism, model: Model, accurate: bool = False) -
         scratch=aligned(1, SCRATCH),
         saved=make_state(mechanism, model),
         learned=make_guesses(model),
+        part=np.zeros(1, dtype=PART),
         begun=saved if accurate else no_state(saved),
         begun_guesses=make_guesses(model) if accurate else no_guesses(model),
         middles=np.zeros(nb if accurate else 0, dtype=BODY_STATE),

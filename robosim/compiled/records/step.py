@@ -30,9 +30,6 @@ SCRATCH = with_rows(
         ("open", "f8", (2,)),
         ("ahead", "f8"),  # when a contact with restitution is hit, after the first knot [s]
         ("rounding", "f8"),  # of an interval's velocities, which bounds its tolerance [m/s]
-        ("event", "f8"),  # when a contact or limit closes, after the first knot [s]
-        ("landed", "i8"),  # 1 if something closes that is as good as closed at the first knot
-        ("stopped", "f8"),  # speed of the fastest slip that comes to rest [m/s]
         ("arcs", "i8"),  # 1 if work.rhs has the change of the knot's velocities from chords to arcs
         *CHART_FIELDS,
     ],
@@ -57,6 +54,28 @@ INFO = np.dtype(
         ("shortest", "f8"),  # length of the shortest interval [s]
         ("error", "f8"),  # sum of the errors of its parts [m]
         ("events", "i8"),  # number of parts that end where a contact or limit closes
+    ]
+)
+
+PART = np.dtype(  # of a step to an accuracy; times are fractions of the step but for lengths
+    [
+        ("at", "f8"),  # where the part begins
+        ("until", "f8"),  # and ends
+        ("length", "f8"),  # [s]
+        ("event", "i8"),  # 1 if it ends where something closes
+        ("known", "i8"),  # 1 if its end as a whole is known already
+        ("quiet", "i8"),  # 1 if its motion hardly changes, so that it is taken as a whole alone
+        ("error", "f8"),  # that was estimated [m]
+        # Of the interval that was solved last, or of all of the part's in the end:
+        ("ahead", "f8"),  # when a contact or limit closes, after the first knot [s]
+        ("landed", "i8"),  # 1 or more if something closes that was as good as closed
+        ("stopped", "f8"),  # speed of the fastest slip that comes to rest [m/s]
+        # Of all parts of the step so far, as in INFO:
+        ("count", "i8"),  # intervals
+        ("gap", "f8"),
+        ("violation", "f8"),
+        ("turn", "f8"),
+        ("turner", "f8"),
     ]
 )
 

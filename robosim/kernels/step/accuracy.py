@@ -32,7 +32,6 @@ from robosim.kernels.step.saved import copy_guesses, copy_state, save
 from robosim.kernels.step.wants import BEGINS, EVENTS, FREE, MEANS, VELOCITIES
 
 SHORTEST = 1e-9  # [s], of a part
-COARSER = 1.0  # part of the allowed error below which the next part may be twice as long
 QUIET = 0.1  # part of the allowed error that a motion which has hardly changed may have made
 SLIVER = 0.1  # of a part: what is left before its end is no part of its own
 BALL = 2.5  # square of a ball's radius, over that of its gyration
@@ -44,120 +43,41 @@ def step_to_accuracy(scheme, model, state, memory, loads, work, options, solver,
 
     Of a step that fails, info.shortest is the time from its beginning to where it fails [s].
     """
-    info.iterations, info.order, info.substeps = 0, 2, 1
-    info.shortest, info.error, info.events = options.dt, 0.0, 0
+    part, pace = work.part[0], memory.guesses.pace[0]
     save(state, memory.guesses, work)
-    pace, parts, wanted = memory.guesses.pace[0], 0, (wants & MEANS) | BEGINS
-    gap, violation, turn, turner = inf, 0.0, 1.0, 0.0
-    # As fractions of the step: where the next part begins, and where it ends.
-    at, until, event, known = 0.0, 0.0, False, False
-    while at < 1.0:
-        if until <= at:
-            until, event = end_of_part(at, pace.level), False
-        length = (until - at) * options.dt
-        if length < SHORTEST:
-            info.status = UNRESOLVED
+    begin_step(part, options, info)
+    while part.at < 1.0:
+        if part.until <= part.at:
+            part.until, part.event = end_of_part(part.at, pace.level), 0
+        part.length = (part.until - part.at) * options.dt
+        info.substeps, info.status = 2 ** min(pace.level, 30), UNRESOLVED
+        if part.length < SHORTEST:
             break
-        info.substeps = 2 ** min(pace.level, 30)
-        asked = wanted | VELOCITIES | EVENTS | (FREE if event else 0)
-        landed = 0
-        error, quiet, allowed, stopped = inf, False, options.accuracy * length, 0.0
-        work.scratch[0].landed, work.scratch[0].stopped = 0, 0.0
-        if not known:
-            info.status = advance_by_impacts(
-                scheme, model, state, memory, loads, work, options, solver, length, until, asked,
-                info,
-            )  # fmt: skip
-            if info.status == CONVERGED:
-                if at == 0.0:
-                    error = change_of_motion(model, state.bodies, work.saved.bodies, length)
-                else:
-                    error = change_of_motion(model, state.bodies, work.begun.bodies, length)
-                error += 0.5 * length * work.scratch[0].stopped
-                quiet = error <= QUIET * allowed
-                landed = work.scratch[0].landed
-        if info.status == CONVERGED and not quiet:
-            if not known:
-                keep_end(state.bodies, work.ends)
-                go_back(state, memory, work, at)
-            error, middle = inf, 0.5 * (at + until)
-            info.status = advance_by_impacts(
-                scheme, model, state, memory, loads, work, options, solver, 0.5 * length, middle,
-                asked & ~FREE, info,
-            )  # fmt: skip
-            if info.status == CONVERGED:
-                keep_end(state.bodies, work.middles)
-                nearest, most = info.gap, info.violation
-                bend, whose, stopped = info.turn, info.turner, work.scratch[0].stopped
-                landed += work.scratch[0].landed
-                info.status = advance_by_impacts(
-                    scheme, model, state, memory, loads, work, options, solver, 0.5 * length,
-                    until, asked & ~BEGINS, info,
-                )  # fmt: skip
-                if info.status == STRIKES:
-                    work.scratch[0].event += 0.5 * length
-                elif info.status == CONVERGED:
-                    error = error_of_part(
-                        model, state.bodies, work.ends, length, presses(work), info
-                    )
-                    stopped = max(stopped, work.scratch[0].stopped)
-                    landed += work.scratch[0].landed
-                    info.gap, info.violation = min(nearest, info.gap), max(most, info.violation)
-                    if bend < info.turn:
-                        info.turn, info.turner = bend, whose
-        if info.status == NEEDS_BLOCKS or info.status == NEEDS_ROWS:
+        info.status = take_part(
+            scheme, model, state, memory, loads, work, options, solver, wants, info
+        )
+        if ends_step(info.status, options):
             break
-        if info.status == NEEDS_GRAPH:
-            break
-        # What has stopped may have done so anywhere in an interval, and what has landed in a gap.
-        stopped *= 0.25 * length
-        least = REACHED * grace(options)
-        if landed > 0 and info.status == CONVERGED:
-            least = max(least, 2.0 * BRIEF * fastest(model, state))
-            allowed = max(allowed, least)
-        if info.status == CONVERGED and error <= allowed and stopped <= max(allowed, least):
-            parts += 1 if quiet else 2
-            info.shortest = min(info.shortest, length if quiet else 0.5 * length)
-            info.error += error
-            gap, violation = min(gap, info.gap), max(violation, info.violation)
-            if info.turn < turn:
-                turn, turner = info.turn, info.turner
-            if event:
-                info.events += 1
-                if model.restitution.shape[0] > 0:
-                    bounce(
-                        scheme, model, state, memory, loads, work, options, 2.0 * BRIEF,
-                        REACHED * grace(options),
-                    )  # fmt: skip
-            elif error <= COARSER * allowed and pace.level > 0:
-                pace.level -= 1
-            at, known, wanted = until, False, wants & MEANS
-            if at < 1.0:
-                copy_state(state, work.begun)
-                copy_guesses(memory.guesses, work.begun_guesses)
+        if info.status == CONVERGED and is_accurate(model, state, part, options):
+            accept(part, pace, info)
+            if part.event != 0 and model.restitution.shape[0] > 0:
+                soon, close = 2.0 * BRIEF, REACHED * grace(options)
+                bounce(scheme, model, state, memory, loads, work, options, soon, close)
+            copy_state(state, work.begun)
+            copy_guesses(memory.guesses, work.begun_guesses)
             continue
-        if info.status != STRIKES and info.status != CONVERGED:
-            unsolved = info.status < TURNS_FAR
-            if unsolved and options.hands_over:
-                break
-        status = info.status
-        go_back(state, memory, work, at)
-        if status == STRIKES:
-            until, event, known = at + work.scratch[0].event / options.dt, True, False
+        go_back(state, memory, work)
+        if info.status == STRIKES:
+            part.until, part.event, part.known = part.at + part.ahead / options.dt, 1, 0
         else:
-            middle, pace.level = 0.5 * (at + until), finer(at, until)
-            until, event = end_of_part(at, pace.level), False
-            # The first half may have become the whole.
-            known = status == CONVERGED and until == middle
-            if known:
-                keep_end(work.middles, work.ends)
-    info.substeps = max(parts, 1)
-    if at >= 1.0:
-        info.status = CONVERGED
-        info.gap, info.violation, info.turn, info.turner = gap, violation, turn, turner
+            halve(part, pace, work, info.status)
+    info.substeps = max(part.count, 1)
+    if part.at >= 1.0:
+        info.status, info.gap, info.violation = CONVERGED, part.gap, part.violation
+        info.turn, info.turner = part.turn, part.turner
         note(pace, info)
         return info.status
-    info.shortest = at * options.dt
+    info.shortest = part.at * options.dt
     copy_state(work.saved, state)
     copy_guesses(work.learned, memory.guesses)
     fill(0, memory.system.valid)
@@ -165,13 +85,120 @@ def step_to_accuracy(scheme, model, state, memory, loads, work, options, solver,
 
 
 @kernel
-def note(pace, info):
-    """Add a step to what steps since the start have come to."""
-    if pace.intervals == 0 or info.shortest < pace.shortest:
-        pace.shortest = info.shortest
-    pace.intervals += info.substeps
-    pace.events += info.events
-    pace.error += info.error
+def begin_step(part, options, info):
+    """What a step begins with, and the infos that its parts add to."""
+    part.at, part.until, part.event, part.known, part.count = 0.0, 0.0, 0, 0, 0
+    part.gap, part.violation, part.turn, part.turner = inf, 0.0, 1.0, 0.0
+    info.iterations, info.order = 0, 2
+    info.shortest, info.error, info.events = options.dt, 0.0, 0
+
+
+@bridge
+def take_part(scheme, model, state, memory, loads, work, options, solver, wants, info):
+    """Take a part as a whole, and by halves unless its motion hardly changes; returns a status.
+
+    Leaves the estimated error in part.error. Of a whole that is known, its end is in work.ends.
+    """
+    part = work.part[0]
+    half, middle, landed = 0.5 * part.length, 0.5 * (part.at + part.until), 0
+    asked = (wants & MEANS) | VELOCITIES | EVENTS
+    if part.at == 0.0:
+        asked |= BEGINS
+    last = FREE if part.event != 0 else 0
+    part.quiet, part.stopped, part.landed = 0, 0.0, 0
+    if part.known == 0:
+        status = advance_by_impacts(
+            scheme, model, state, memory, loads, work, options, solver, part.length, part.until,
+            asked | last, info,
+        )  # fmt: skip
+        if status != CONVERGED:
+            return status
+        if part.at == 0.0:
+            part.error = change_of_motion(model, state.bodies, work.saved.bodies, part.length)
+        else:
+            part.error = change_of_motion(model, state.bodies, work.begun.bodies, part.length)
+        part.error += half * part.stopped
+        if part.error <= QUIET * options.accuracy * part.length:
+            part.quiet, part.stopped = 1, 0.0
+            return CONVERGED
+        keep_end(state.bodies, work.ends)
+        go_back(state, memory, work)
+        landed, part.landed, part.stopped = part.landed, 0, 0.0
+    status = advance_by_impacts(
+        scheme, model, state, memory, loads, work, options, solver, half, middle, asked, info
+    )
+    if status != CONVERGED:
+        return status
+    keep_end(state.bodies, work.middles)
+    gap, violation, turn, turner = info.gap, info.violation, info.turn, info.turner
+    stopped, landed = part.stopped, landed + part.landed
+    part.landed, part.stopped = 0, 0.0
+    status = advance_by_impacts(
+        scheme, model, state, memory, loads, work, options, solver, half, part.until,
+        (asked & ~BEGINS) | last, info,
+    )  # fmt: skip
+    part.ahead += half
+    if status != CONVERGED:
+        return status
+    info.gap, info.violation = min(gap, info.gap), max(violation, info.violation)
+    if turn < info.turn:
+        info.turn, info.turner = turn, turner
+    part.error = error_of_part(model, state.bodies, work.ends, part.length, presses(work), info)
+    part.stopped, part.landed = max(stopped, part.stopped), landed + part.landed
+    return CONVERGED
+
+
+@kernel
+def ends_step(status, options):
+    """Whether a step is left to another system or solver, as shorter parts would not help."""
+    if status == NEEDS_BLOCKS or status == NEEDS_ROWS or status == NEEDS_GRAPH:
+        return True
+    unsolved = status < TURNS_FAR and status != CONVERGED
+    return unsolved and options.hands_over
+
+
+@kernel
+def is_accurate(model, state, part, options):
+    """Whether the error of a part is small enough.
+
+    What has stopped may have done so anywhere in an interval, and what has landed anywhere in a gap
+    that counts as none.
+    """
+    allowed, least = options.accuracy * part.length, REACHED * grace(options)
+    if part.landed != 0:
+        least = max(least, 2.0 * BRIEF * fastest(model, state))
+        allowed = max(allowed, least)
+    return part.error <= allowed and 0.25 * part.length * part.stopped <= max(allowed, least)
+
+
+@kernel
+def accept(part, pace, info):
+    """Go on from the end of a part. The next one may be twice as long, unless an event ends it."""
+    count = 1 if part.quiet != 0 else 2
+    part.count += count
+    info.shortest = min(info.shortest, part.length / count)
+    info.error += part.error
+    part.gap, part.violation = min(part.gap, info.gap), max(part.violation, info.violation)
+    if info.turn < part.turn:
+        part.turn, part.turner = info.turn, info.turner
+    if part.event != 0:
+        info.events += 1
+    elif pace.level > 0:
+        pace.level -= 1
+    part.at, part.known = part.until, 0
+
+
+@kernel
+def halve(part, pace, work, status):
+    """Let a part end earlier, after about half of it. What the first half came to may be known."""
+    middle, level = 0.5 * (part.at + part.until), 0
+    while end_of_part(part.at, level) - part.at > 0.505 * (part.until - part.at) and level < 60:
+        level += 1
+    pace.level = level
+    part.until, part.event = end_of_part(part.at, level), 0
+    part.known = 1 if status == CONVERGED and part.until == middle else 0
+    if part.known != 0:
+        keep_end(work.middles, work.ends)
 
 
 @kernel
@@ -185,19 +212,10 @@ def end_of_part(at, level):
 
 
 @kernel
-def finer(at, until):
-    """The level of a part that is to be about half as long."""
-    level, half = 0, 0.5 * (until - at)
-    while end_of_part(at, level) - at > 1.01 * half and level < 60:
-        level += 1
-    return level
-
-
-@kernel
-def go_back(state, memory, work, at):
+def go_back(state, memory, work):
     """Go back to where a part begins, the first one where the step does."""
     level = memory.guesses.pace[0].level
-    if at == 0.0:
+    if work.part[0].at == 0.0:
         copy_state(work.saved, state)
         copy_guesses(work.learned, memory.guesses)
     else:
@@ -205,6 +223,16 @@ def go_back(state, memory, work, at):
         copy_guesses(work.begun_guesses, memory.guesses)
     memory.guesses.pace[0].level = level
     fill(0, memory.system.valid)
+
+
+@kernel
+def note(pace, info):
+    """Add a step to what steps since the start have come to."""
+    if pace.intervals == 0 or info.shortest < pace.shortest:
+        pace.shortest = info.shortest
+    pace.intervals += info.substeps
+    pace.events += info.events
+    pace.error += info.error
 
 
 @kernel

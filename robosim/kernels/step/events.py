@@ -28,9 +28,9 @@ def grace(options):
 def closes(model, state, memory, work, options, dt):
     """1 if a contact or limit that was open has closed in the interval that was solved, else 0.
 
-    Leaves in scratch.event when the first one does, a little before, after the first knot [s]. And
-    in scratch.stopped the fastest slip at that knot which has come to rest in the interval [m/s];
-    scratch.landed is 1 if something closes that has been within the gap that counts as none.
+    Leaves in part.ahead when the first one does, a little before, after the first knot [s]. And in
+    part.stopped the fastest slip that has come to rest in the interval [m/s]; part.landed is 1 if
+    something closes that has been within the gap that counts as none.
     """
     first, found, left, stopped, landed = dt, 0, grace(options), 0.0, 0
     for n in range(1, work.active[0] + 1):
@@ -57,8 +57,8 @@ def closes(model, state, memory, work, options, dt):
             landed = 1
         elif time < first:
             first, found = time, 1
-    t = work.scratch[0]
-    t.event, t.stopped, t.landed = first, stopped, landed
+    part = work.part[0]
+    part.ahead, part.stopped, part.landed = first, stopped, landed
     return found
 
 
