@@ -151,7 +151,7 @@ def take_part(scheme, model, state, memory, loads, work, options, solver, wants,
 @kernel
 def ends_step(status, options):
     """Whether a step is left to another system or solver, as shorter parts would not help."""
-    if status == NEEDS_BLOCKS or status == NEEDS_ROWS or status == NEEDS_GRAPH:
+    if status in (NEEDS_BLOCKS, NEEDS_ROWS, NEEDS_GRAPH):
         return True
     unsolved = status < TURNS_FAR and status != CONVERGED
     return unsolved and options.hands_over
