@@ -1,6 +1,7 @@
 """<gazebo>, <contact> and <transmission>: extensions of URDF that matter for a simulation.
 
-Gazebo's extensions are friction, also by direction, restitution, self-collision and joint springs.
+Gazebo's extensions are friction, also by direction, restitution, the stiffness of surfaces,
+self-collision and joint springs.
 Bullet's are friction and restitution. Drake's is the inertia of a rotor with a gear.
 """
 
@@ -13,8 +14,11 @@ from typing import Any
 import numpy as np
 from lxml import etree
 
+from robosim.description.contact_points import link_of
 from robosim.description.joint import Joint
+from robosim.description.mechanism import Mechanism
 from robosim.description.surfaces import Anisotropy
+from robosim.loaders.loads import resting_loads
 from robosim.loaders.schema import numbers, refusal, tag_name
 
 _TRUE, _FALSE = ("true", "1"), ("false", "0")
@@ -29,11 +33,14 @@ class Extensions:
     friction : dict of link to Coulomb coefficient, the larger of two
     anisotropy : dict of link to Anisotropy, for two coefficients
     restitution : dict of link to coefficient of restitution
+    stiffness, damping : dict of link to kp [N/m] and kd [N s/m] of its surface
     springs : dict of joint to (stiffness [N m/rad or N/m], rest [rad or m])
     armature : dict of joint to inertia of its rotor as seen at the joint [kg m^2 or kg]
     collide : dict of link to whether it collides with others of the same robot
     collide_all : bool or None
         The same for links without such an element.
+    yielding : set of lxml elements
+        Those of stiffness and damping, which are used where contacts are to be compliant.
     used : set of lxml elements
         Transmissions with data, and joints in <gazebo>, which close loops.
     """
@@ -41,10 +48,13 @@ class Extensions:
     friction: dict[str, float] = field(default_factory=dict)
     anisotropy: dict[str, Anisotropy] = field(default_factory=dict)
     restitution: dict[str, float] = field(default_factory=dict)
+    stiffness: dict[str, float] = field(default_factory=dict)
+    damping: dict[str, float] = field(default_factory=dict)
     springs: dict[str, tuple[float, float]] = field(default_factory=dict)
     armature: dict[str, float] = field(default_factory=dict)
     collide: dict[str, bool] = field(default_factory=dict)
     collide_all: bool | None = None
+    yielding: set[etree._Element] = field(default_factory=set)
     used: set[etree._Element] = field(default_factory=set)
 
 
@@ -104,6 +114,15 @@ def _read_gazebo(
         return
     for bounce in gazebo.iterfind("collision/surface/bounce/restitution_coefficient"):
         found.restitution[name] = _part(bounce, f"{where}: <restitution_coefficient>")
+    for part in _in_contact(gazebo, "kp", "kd"):
+        size = _not_negative(part, f"{where}: <{part.tag}>")
+        found.yielding.add(part)
+        if part.tag == "kd":
+            found.damping[name] = size
+        elif size > 0:
+            found.stiffness[name] = size
+        else:
+            raise refusal(part, f"{where}: <kp>", f"must be positive, not {size}")
     if is_joint:
         stiffness = rest = 0.0
         for child in gazebo.iterchildren("springStiffness"):
@@ -158,6 +177,13 @@ def _in_friction(gazebo: etree._Element, *tags: str) -> Iterator[etree._Element]
     """Elements about friction, in the short form of URDF or nested as in SDF."""
     yield from gazebo.iterchildren(*tags)
     for ode in gazebo.iterfind("collision/surface/friction/ode"):
+        yield from ode.iterchildren(*tags)
+
+
+def _in_contact(gazebo: etree._Element, *tags: str) -> Iterator[etree._Element]:
+    """Elements about the stiffness of a surface, in the short form or nested as in SDF."""
+    yield from gazebo.iterchildren(*tags)
+    for ode in gazebo.iterfind("collision/surface/contact/ode"):
         yield from ode.iterchildren(*tags)
 
 
@@ -230,6 +256,31 @@ def applied(joints: Sequence[Joint], found: Extensions, warnings: list[str]) -> 
             joint = replace(joint, **values)
         result.append(joint)
     return tuple(result)
+
+
+def with_springs(mechanism: Mechanism, found: Extensions) -> Mechanism:
+    """The mechanism with the springs of its links' surfaces.
+
+    A damper kd is one of Hunt and Crossley under the load with which the robot rests at home.
+    """
+    if not found.stiffness:
+        return mechanism
+    loads = resting_loads(mechanism)
+
+    def yielding(part: Any, link: str, body: str) -> Any:
+        if link not in found.stiffness:
+            return part
+        dissipation = found.damping.get(link, 0.0) / loads[body] if body in loads else 0.0
+        return replace(
+            part, stiffness=found.stiffness[link], dissipation=dissipation, restitution=0.0
+        )
+
+    bodies = tuple(
+        replace(body, collisions=tuple(yielding(s, s.name, body.name) for s in body.collisions))
+        for body in mechanism.bodies
+    )
+    points = tuple(yielding(c, link_of(c), c.body) for c in mechanism.contacts)
+    return replace(mechanism, bodies=bodies, contacts=points)
 
 
 def self_pairs(groups: Sequence[Sequence[str]], found: Extensions) -> list[tuple[int, int]]:

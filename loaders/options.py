@@ -31,4 +31,5 @@ class LoadOptions:
     srdf: str | os.PathLike[str] | None = None
     loops: str | os.PathLike[str] | None = None
     touches: bool = True
+    compliant: bool = False
     xacro_args: Mapping[str, str] = field(default_factory=dict)

@@ -40,6 +40,7 @@ def load(
     xacro_args: Mapping[str, str] | None = None,
     strict: bool = False,
     restitution: float = 0.0,
+    compliant: bool = False,
 ) -> Mechanism:
     """Load a robot or mechanism.
 
@@ -84,6 +85,10 @@ def load(
     restitution : float
         Newton's coefficient, 0 to 1, of shapes and contact points without a coefficient in the
         file.
+    compliant : bool
+        Whether contacts are the springs of the file: `solref` and `solimp` of an MJCF, as springs
+        with MuJoCo's penetration at rest; `kp` and `kd` of Gazebo's extensions of a URDF. Without
+        it contacts are hard. Contacts without such data in a URDF are hard in any case.
 
     Raises
     ------
@@ -120,6 +125,7 @@ def load(
         loops=loops,
         xacro_args=dict(xacro_args or {}),
         touches=bool(obstacles or self_collision or contacts != "none"),
+        compliant=compliant,
     )
     if text is None:
         mechanism = _load(name, options)
@@ -149,12 +155,15 @@ def _with_restitution(mechanism: Mechanism, e: float) -> Mechanism:
     """The mechanism with a coefficient of restitution for elements without one."""
     if e == 0:
         return mechanism
+
+    def bounces(part: Any) -> Any:
+        hard = part.stiffness is None
+        return replace(part, restitution=part.restitution or e) if hard else part
+
     bodies = tuple(
-        replace(body, collisions=tuple(replace(s, restitution=s.restitution or e)
-                                       for s in body.collisions))
-        for body in mechanism.bodies
-    )  # fmt: skip
-    points = tuple(replace(c, restitution=c.restitution or e) for c in mechanism.contacts)
+        replace(body, collisions=tuple(map(bounces, body.collisions))) for body in mechanism.bodies
+    )
+    points = tuple(map(bounces, mechanism.contacts))
     return replace(mechanism, bodies=bodies, contacts=points)
 
 

@@ -186,6 +186,10 @@ def _build(
             "in Python floating_base=True)"
         )
     mechanism = _with_self_collision(mechanism, extensions, options.self_collision, warnings)
+    used = set(extensions.used)
+    if options.compliant:
+        mechanism = gazebo.with_springs(mechanism, extensions)
+        used |= extensions.yielding
     if shapes.flat:
         listed = ", ".join(dict.fromkeys(shapes.flat))
         warnings.append(
@@ -202,11 +206,13 @@ def _build(
         listed = "; ".join(dict.fromkeys(shapes.unread))
         warnings.append(f"meshes that cannot be read are not drawn: {listed}")
     warnings += finder.warnings()
-    ignored = unused.sentence(root, frozenset(extensions.used))
+    ignored = unused.sentence(root, frozenset(used))
     warnings += [ignored] if ignored else []
     named = (os.fspath(directory) for directory in options.package_dirs)
-    used = dict.fromkeys([*named, *(str(folder) for folder in finder.used)])
-    return replace(mechanism, package_dirs=tuple(used), warnings=(*mechanism.warnings, *warnings))
+    folders = dict.fromkeys([*named, *(str(folder) for folder in finder.used)])
+    return replace(
+        mechanism, package_dirs=tuple(folders), warnings=(*mechanism.warnings, *warnings)
+    )
 
 
 def _floats(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 
 from numpy.typing import ArrayLike
@@ -102,6 +103,8 @@ class Contact:
     link, other_link : str
         Names of the links of the two shapes, also of links that were merged into one body; for an
         obstacle or the ground, as `other`.
+    stiffness : float [N/m]
+        Of a compliant contact, both surfaces in series; inf if it is hard.
     """
 
     body: str
@@ -115,6 +118,7 @@ class Contact:
     moment: Array
     link: str
     other_link: str
+    stiffness: float = inf
 
 
 class Bodies(Protocol):

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from robosim.description.surfaces import WORLD, Anisotropy
+from robosim.loaders.mjcf.compliance import Impedance
 from robosim.loaders.mjcf.defaults import Defaults
 from robosim.loaders.mjcf.friction import (
     Friction,
@@ -100,12 +101,14 @@ class Rules:
         self.rolls_by_direction: list[str] = []
         self.moves_by_direction: list[str] = []
         self._paired: list[tuple[PlacedGeom, PlacedGeom]] = []
+        self._impedances: dict[frozenset[int], tuple[Impedance, int]] = {}
         self._excluded: set[frozenset[int]] = set()  # pairs of bodies, not of links
         for contact in root.all("contact"):
             for node in contact.all("pair"):
                 node = defaults.resolve(node)
                 a, b = (node.look_up(key, by_name, "geom") for key in ("geom1", "geom2"))
                 self._pairs[_key(a, b)] = pair_friction(node)
+                self._impedances[_key(a, b)] = Impedance.read(node), int(node.number("condim", 3))
                 which = f"{a.name} and {b.name}"
                 if rolls_by_direction(node):
                     self.rolls_by_direction.append(which)
@@ -125,6 +128,16 @@ class Rules:
         if _key(a, b) in self._pairs:
             return self._pairs[_key(a, b)]
         return _friction(a.geom, b.geom) if self.touch(a, b) else None
+
+    def impedance(self, a: PlacedGeom, b: PlacedGeom) -> tuple[Impedance, int]:
+        """The impedance of the contact of two geoms that collide, and its condim."""
+        if _key(a, b) in self._impedances:
+            return self._impedances[_key(a, b)]
+        first, second = a.geom, b.geom
+        if first.priority != second.priority:
+            first = second = max(first, second, key=lambda geom: geom.priority)
+        one, other = Impedance.read(first.node), Impedance.read(second.node)
+        return one.beside(other), max(first.condim, second.condim)
 
     def anisotropy(self, p: PlacedGeom, obstacle: PlacedGeom) -> Anisotropy | None:
         """The friction by direction of a moving geom on one of the world, if a <pair> has it.

@@ -25,6 +25,7 @@ from robosim.loaders.carriers import FREE_SHARE, GROUNDED_SHARE, TIED_SHARE
 from robosim.loaders.mjcf.actuators import read_actuators
 from robosim.loaders.mjcf.anchors import Anchors, Scalars
 from robosim.loaders.mjcf.compiler import Compiler, Option
+from robosim.loaders.mjcf.compliance import Rest, Solver
 from robosim.loaders.mjcf.contacts import PlacedGeom, Rules, place_geoms
 from robosim.loaders.mjcf.damping_ratios import with_damping
 from robosim.loaders.mjcf.defaults import Defaults
@@ -49,7 +50,7 @@ from robosim.loaders.mjcf.meshes import Meshes
 from robosim.loaders.mjcf.muscles import inertia_at, with_muscles
 from robosim.loaders.mjcf.orientation import Pose
 from robosim.loaders.mjcf.replicate import Expansion
-from robosim.loaders.mjcf.scene import Scene, Surroundings, ground_contacts
+from robosim.loaders.mjcf.scene import Scene, Springs, Surroundings, ground_contacts
 from robosim.loaders.mjcf.sensors import Sensed, read_sensors
 from robosim.loaders.mjcf.shapes import Materials
 from robosim.loaders.mjcf.tendons import Tendons
@@ -82,6 +83,7 @@ class _Model:
 
     def __init__(self, files: Files, options: LoadOptions) -> None:
         self.files, self.options, self.notes = files, options, files.notes
+        self.springs: Springs | None = None
         root = files.read()
         note_unread(root, self.notes)
         self.compiler = Compiler.read(root, self.notes)
@@ -134,7 +136,18 @@ class _Model:
 
     def mechanism(self) -> Mechanism:
         """The mechanism of the file."""
-        mechanism = self._built()
+        mechanism = self._with_springdampers(self._built())
+        if not self.options.compliant:
+            return mechanism
+        robots = self.links.robots([(j.parent, j.child) for j in self.equalities.joints])
+        own = {link.top.name: robot for link, robot in zip(self.links.links, robots, strict=True)}
+        del own[self.links.links[0].top.name]
+        rest = Rest.of(mechanism, self._reference(), own)
+        self.springs = Springs(Solver.read(self.root), rest)
+        return self._built()
+
+    def _with_springdampers(self, mechanism: Mechanism) -> Mechanism:
+        """The mechanism with the springs and dampers of `springdamper`, for the inertia felt."""
         if not any(has_springdamper(spec) for specs in self.specs for spec in specs):
             return mechanism
         # Inertia at a joint with all others free, as in MuJoCo.
@@ -259,6 +272,7 @@ class _Model:
             self.links.robots(tied),
             neighbours,
             self.options.self_collision,
+            self.springs,
         )
         return Scene(
             placed,

@@ -17,6 +17,7 @@ from robosim.description.names import free_name
 from robosim.description.obstacles import AnyShape, HalfSpace, HeightField
 from robosim.description.surfaces import Anisotropy
 from robosim.loaders.contacts import contacts_of
+from robosim.loaders.mjcf.compliance import Rest, Solver
 from robosim.loaders.mjcf.contacts import PlacedGeom, Rules, own_friction
 from robosim.loaders.mjcf.friction import Friction, highest
 from robosim.loaders.mjcf.hfields import HeightFields
@@ -75,6 +76,8 @@ class Surroundings:
         Links with a joint between them, in the order of the links.
     self_collision : bool, "file" or None
         What the user wants of pairs within one robot; see `robosim.load`.
+    springs : Springs or None
+        None: contacts are hard.
     """
 
     names: Sequence[str]
@@ -85,6 +88,15 @@ class Surroundings:
     robots: Sequence[int]
     neighbours: Collection[tuple[int, int]]
     self_collision: bool | str | None
+    springs: Springs | None = None
+
+
+@dataclass(frozen=True)
+class Springs:
+    """Of contacts that are to be compliant: what their stiffness follows from."""
+
+    solver: Solver
+    rest: Rest
 
 
 class Scene:
@@ -168,6 +180,8 @@ class Scene:
             friction = _highest(frictions) or ground or own_friction(p.geom)
             self._frictions[id(p)] = friction
             shape = self._geometry(p, friction, self._anisotropy(p, obstacles or floors))
+            if id(p) in solid:
+                shape = replace(shape, **self._compliance(p, (*floors, *obstacles)))
             looks = self.looks[p.link]
             if id(p) in seen and shape.rgba[3] > 0:
                 looks.visuals.append(shape)
@@ -209,6 +223,27 @@ class Scene:
             "surface_velocity": p.geom.surface[:3],
             "surface_spin": p.geom.surface[3:],
         }
+
+    def _compliance(self, p: PlacedGeom, others: Iterable[PlacedGeom]) -> dict[str, Any]:
+        """The spring of a moving geom: the softest on what it touches of the world."""
+        springs, name = self._around.springs, self._around.names[p.link]
+        if springs is None or name not in springs.rest.load:
+            return {}
+        if p.geom.node.number("margin", 0.0):
+            self._notes.add("margins of geoms are not read: compliant ones begin there", p.name)
+        met = [o for o in others if self._friction(p, o) is not None] or [p]
+        found = []
+        for other in met:
+            impedance, condim = self._rules.impedance(p, other)
+            friction = own_friction(p.geom) if other is p else self._friction(p, other)
+            inverse, load = springs.rest.inverse_mass[name], springs.rest.load[name]
+            found.append(
+                springs.solver.spring(
+                    impedance, friction or own_friction(p.geom), condim, inverse, load
+                )
+            )
+        stiffness, dissipation = min(found)
+        return {"stiffness": stiffness, "dissipation": dissipation}
 
     def _friction(self, p: PlacedGeom, obstacle: PlacedGeom) -> Friction | None:
         """The friction of a moving geom on one of the world, None if they do not collide.

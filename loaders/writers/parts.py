@@ -129,6 +129,27 @@ def frictions(mechanism: Mechanism, lost: Lost) -> dict[str, float]:
     return {link: min(values) for link, values in found.items()}
 
 
+def springs(mechanism: Mechanism, lost: Lost) -> dict[str, tuple[str, float, float]]:
+    """Link -> (body, stiffness [N/m], dissipation [s/m]) of its contact points or shapes."""
+    found: dict[str, dict[tuple[str, float, float], None]] = {}
+    for contact in mechanism.contacts:
+        if contact.stiffness is not None:
+            own = contact.body, contact.stiffness, contact.dissipation
+            found.setdefault(link_of(contact), {})[own] = None
+    for body in mechanism.bodies:
+        for shape in body.collisions:
+            if shape.stiffness is not None:
+                own = body.name, shape.stiffness, shape.dissipation
+                found.setdefault(shape.name or body.name, {})[own] = None
+    for link, values in found.items():
+        if len(values) > 1:
+            lost.add("different stiffness on one link, of which the lowest is kept", link)
+    for obstacle in mechanism.obstacles:
+        if obstacle.stiffness is not None:
+            lost.add("stiffness of obstacles", obstacle_name(obstacle))
+    return {link: min(values, key=lambda one: one[1]) for link, values in found.items()}
+
+
 def _note_surfaces(mechanism: Mechanism, lost: Lost) -> None:
     """Record friction by direction and against turning, restitution, and moving surfaces."""
     shapes = [(s.name or body.name, s) for body in mechanism.bodies for s in body.collisions]
@@ -167,6 +188,8 @@ def note_joint(joint: Joint, lost: Lost, mjcf: bool = False) -> None:
         lost.add("cones of ball joints", joint.name)
     if np.isfinite(joint.largest_turn) and not mjcf:
         lost.add("largest turns of ball joints", joint.name)
+    if joint.limit_stiffness is not None:
+        lost.add("stiffness of limits", joint.name)
     if joint.limit_restitution > 0:
         lost.add("restitution of limits", joint.name)
     if joint.bearing is not None:

@@ -23,6 +23,7 @@ from robosim.description.selection import selection
 from robosim.description.springs import Coupling, PointSpring
 from robosim.errors import SaveError
 from robosim.loaders.joints import ROOT_NAMES
+from robosim.loaders.loads import resting_loads
 from robosim.loaders.placement import limits
 from robosim.loaders.schema import UNLIMITED
 from robosim.loaders.writers.mesh_files import MeshFiles
@@ -41,6 +42,7 @@ from robosim.loaders.writers.parts import (
     note_joint,
     note_rest,
     rpy,
+    springs,
     text,
 )
 
@@ -90,6 +92,7 @@ class _Writer:
         for spring in mechanism.springs:
             self._spring(spring)
         self._frictions()
+        self._springs()
         if "home" in named_poses(mechanism):
             lost.add("that the pose 'home' is the one to start from")
         note_rest(mechanism, lost, ("excluded pairs",))
@@ -380,3 +383,16 @@ class _Writer:
                 child(child(self.robot, "gazebo", reference=link), "mu1").text = text(mu)
             else:
                 self.lost.add("friction of shapes that are not called like a link", link)
+
+    def _springs(self) -> None:
+        """Write the stiffness of links as Gazebo's kp and kd, under the load at rest."""
+        links = {link.get("name") for link in self.robot.iterchildren("link")}
+        loads = resting_loads(self.mechanism)
+        found = springs(self.mechanism, self.lost)
+        for link, (body, stiffness, dissipation) in found.items():
+            if link not in links:
+                self.lost.add("stiffness of shapes that are not called like a link", link)
+                continue
+            element = child(self.robot, "gazebo", reference=link)
+            child(element, "kp").text = text(stiffness)
+            child(element, "kd").text = text(dissipation * loads.get(body, 0.0))

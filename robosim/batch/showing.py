@@ -109,6 +109,7 @@ class Points:
         self._links = [contact_link(robot, point) for point in robot.contacts]
         shape = stepping.n, len(self._slots)
         self._gamma, self._active = np.zeros(shape), np.zeros(shape, dtype=np.int64)
+        self._later = np.zeros(shape)  # as that of CONTACT_GUESS
         self._beta = np.zeros((*shape, len(self._model.facets) or 2))
         self._directed = self._model.contacts["directed"][: shape[1]] != 0
         self._friction = np.zeros((*shape, 2 if self._directed.any() else 0))
@@ -118,6 +119,7 @@ class Points:
         """Fields to be copied from the lanes of some states: impulses of their contact points."""
         every = [
             (guesses.contacts, "gamma", self._gamma[some], 1),
+            (guesses.contacts, "later", self._later[some], 1),
             (guesses.active, "", self._active[some], 1),
         ]
         if self._beta.size:
@@ -133,6 +135,7 @@ class Points:
         """Copy the impulses of a single state."""
         whole, facets = self._beta.shape[1:]
         self._gamma[i] = guesses.contacts["gamma"][:whole]
+        self._later[i] = guesses.contacts["later"][:whole]
         self._beta[i] = guesses.contacts["beta"][:whole, :facets]
         self._active[i] = guesses.active[:whole]
         size = self._friction.shape[2]
@@ -144,7 +147,8 @@ class Points:
         slip = self._beta @ facets if len(facets) else self._beta
         if self._friction.size:
             slip = np.where(self._directed[:, None], self._friction, slip)
-        impulses = np.concatenate((slip, self._gamma[:, :, None]), axis=-1)
+        normal = self._gamma * (1.0 + self._later)
+        impulses = np.concatenate((slip, normal[:, :, None]), axis=-1)
         impulses *= (self._active != 0)[:, :, None] / intervals[:, None, None]
         np.take(impulses, self._slots, axis=1, out=self.forces, mode="clip")
 

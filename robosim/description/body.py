@@ -170,6 +170,9 @@ class ContactPoint(Frozen):
         Motion of the surface relative to the body, as of a track: at the position, and about it.
     anisotropy : Anisotropy or None
         Friction by direction, in body axes unless it names others.
+    stiffness : float [N/m] or None, dissipation : float [s/m]
+        Of a compliant surface; None: hard. The normal force is stiffness times depth times
+        (1 + dissipation times the rate of the depth), and never pulls [Hunt1975].
     """
 
     name: str
@@ -185,6 +188,8 @@ class ContactPoint(Frozen):
     surface_velocity: ArrayLike = (0.0, 0.0, 0.0)
     surface_spin: ArrayLike = (0.0, 0.0, 0.0)
     anisotropy: Anisotropy | None = None
+    stiffness: float | None = None
+    dissipation: float = 0.0
 
     def __post_init__(self) -> None:
         element = f"contact '{self.name}'"

@@ -144,6 +144,8 @@ def _surface(geometry: Geometry, place: Array) -> dict[str, Any]:
         directed = directed.turned(lambda d: np.asarray(R @ np.asarray(d)))
     return {
         "anisotropy": directed,
+        "stiffness": geometry.stiffness,
+        "dissipation": geometry.dissipation,
         "torsional_friction": geometry.torsional_friction,
         "rolling_friction": geometry.rolling_friction,
         "surface_velocity": velocity + np.cross(spin, place - np.asarray(geometry.position)),

@@ -101,6 +101,10 @@ class Geometry(Frozen):
         it.
     anisotropy : Anisotropy or None
         Friction by direction, in the shape's axes unless it names others.
+    stiffness : float [N/m] or None, dissipation : float [s/m]
+        Of a compliant surface; None: hard. The normal force is stiffness times depth times
+        (1 + dissipation times the rate of the depth), and never pulls [Hunt1975].
+        Two surfaces that touch yield in series.
     """
 
     kind: str
@@ -120,6 +124,8 @@ class Geometry(Frozen):
     surface_velocity: ArrayLike = (0.0, 0.0, 0.0)
     surface_spin: ArrayLike = (0.0, 0.0, 0.0)
     anisotropy: Anisotropy | None = None
+    stiffness: float | None = None
+    dissipation: float = 0.0
 
     def __post_init__(self) -> None:
         element = f"geometry of '{self.name}'" if self.name else "geometry"

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,7 +25,14 @@ from robosim.description.charts import MOST, UNIVERSAL, Chart, Screw, check_char
 from robosim.description.selection import CHART_KINDS, Selection, selection
 from robosim.description.springs import Potential
 from robosim.errors import ModelError
-from robosim.validation import Array, Frozen, frozen_array, read_only, unit_quaternion
+from robosim.validation import (
+    Array,
+    Frozen,
+    frozen_array,
+    not_negative,
+    read_only,
+    unit_quaternion,
+)
 
 LEAST_TURN = 1e-4
 """Least `largest_turn` [rad]: below, the cosine of half of it has too few digits."""
@@ -103,6 +110,9 @@ class Joint(Frozen):
         Largest angle of a free rotation from its zero, about any axis.
     limit_restitution : float, 0 to 1
         Newton's coefficient of restitution of the limits, `cone` and `largest_turn`.
+    limit_stiffness : float [N m/rad or N/m] or None, limit_damping : float [N m s/rad or N s/m]
+        Of compliant limits, `cone` and `largest_turn`; None: hard. Beyond its limit a coordinate
+        has a spring and a damper, which never pull it there.
     actuated : bool or (nv,) of bool
         Whether a controller applies a torque or force, as one bool or one per coordinate. Stored
         as one bool if all are equal; always False for a floating joint.
@@ -139,6 +149,8 @@ class Joint(Frozen):
     cone: float = np.inf
     largest_turn: float = np.inf
     limit_restitution: float = 0.0
+    limit_stiffness: float | None = None
+    limit_damping: float = 0.0
     actuated: bool | Sequence[bool] = True
     continuous: bool | None = None
     via: tuple[str, ...] = ()
@@ -269,6 +281,28 @@ class Joint(Frozen):
             )
         return np.array(directions.T)
 
+    def _checked_limit_springs(self, element: str) -> dict[str, Any]:
+        """Stiffness and damping of the limits, checked."""
+        damping = not_negative(self.limit_damping, "limit_damping", element)
+        if self.limit_stiffness is None:
+            if damping:
+                told = f"limit_damping of {damping} needs a limit_stiffness: hard limits have none"
+                raise ModelError(told, element=element)
+            return {"limit_damping": 0.0}
+        stiffness = float(frozen_array(self.limit_stiffness, (), "limit_stiffness", element))
+        if not stiffness > 0:
+            raise ModelError(
+                f"limit_stiffness must be positive, not {stiffness}; None is for hard limits",
+                element=element,
+            )
+        if self.limit_restitution:
+            raise ModelError(
+                f"limit_restitution is of hard limits: {self.limit_restitution} and a "
+                "limit_stiffness exclude each other",
+                element=element,
+            )
+        return {"limit_stiffness": stiffness, "limit_damping": damping}
+
     def _check_components(self, element: str) -> None:
         """Check springs, dampers, friction, rotors, motions and the limits of a free rotation."""
         for what in ("stiffness", "damping", "friction", "armature", "rest"):
@@ -307,7 +341,7 @@ class Joint(Frozen):
         if not 0.0 <= bounce <= 1.0:
             told = f"limit_restitution must be from 0 to 1, not {bounce}"
             raise ModelError(told, element=element)
-        self._set(limit_restitution=bounce)
+        self._set(limit_restitution=bounce, **self._checked_limit_springs(element))
         for what in ("cone", "largest_turn"):
             if not isinstance(getattr(self, what), Real):
                 raise ModelError(

@@ -34,6 +34,10 @@ class HalfSpace(Frozen):
         Motion of the surface, as of a belt: at the point, and about it.
     anisotropy : Anisotropy or None
         Friction by direction, in world axes unless it names others.
+    stiffness : float [N/m] or None, dissipation : float [s/m]
+        Of a compliant surface; None: hard. The normal force is stiffness times depth times
+        (1 + dissipation times the rate of the depth), and never pulls [Hunt1975].
+        Two surfaces that touch yield in series.
     """
 
     normal: ArrayLike = (0.0, 0.0, 1.0)
@@ -46,6 +50,8 @@ class HalfSpace(Frozen):
     surface_velocity: ArrayLike = (0.0, 0.0, 0.0)
     surface_spin: ArrayLike = (0.0, 0.0, 0.0)
     anisotropy: Anisotropy | None = None
+    stiffness: float | None = None
+    dissipation: float = 0.0
 
     def __init__(
         self,
@@ -59,6 +65,8 @@ class HalfSpace(Frozen):
         surface_velocity: ArrayLike = surface_velocity,
         surface_spin: ArrayLike = surface_spin,
         anisotropy: Anisotropy | None = None,
+        stiffness: float | None = None,
+        dissipation: float = 0.0,
         *,
         position: ArrayLike | None = None,
     ) -> None:
@@ -75,6 +83,8 @@ class HalfSpace(Frozen):
             surface_velocity=surface_velocity,
             surface_spin=surface_spin,
             anisotropy=anisotropy,
+            stiffness=stiffness,
+            dissipation=dissipation,
         )
         out = frozen_array(normal, (3,), "normal", element)
         length = float(np.linalg.norm(out))
@@ -112,6 +122,10 @@ class HeightField(Frozen):
         Motion of the surface, as of a belt: at the field's origin, and about it.
     anisotropy : Anisotropy or None
         Friction by direction, in the field's axes unless it names others.
+    stiffness : float [N/m] or None, dissipation : float [s/m]
+        Of a compliant surface; None: hard. The normal force is stiffness times depth times
+        (1 + dissipation times the rate of the depth), and never pulls [Hunt1975].
+        Two surfaces that touch yield in series.
     """
 
     heights: ArrayLike
@@ -126,6 +140,8 @@ class HeightField(Frozen):
     surface_velocity: ArrayLike = (0.0, 0.0, 0.0)
     surface_spin: ArrayLike = (0.0, 0.0, 0.0)
     anisotropy: Anisotropy | None = None
+    stiffness: float | None = None
+    dissipation: float = 0.0
 
     def __post_init__(self) -> None:
         element = f"height field '{self.name}'"
@@ -161,6 +177,10 @@ class TriangleMesh(Frozen):
         Motion of the surface, as of a belt: at the geometry's origin, and about it.
     anisotropy : Anisotropy or None
         Friction by direction, in the axes of the geometry unless it names others.
+    stiffness : float [N/m] or None, dissipation : float [s/m]
+        Of a compliant surface; None: hard. The normal force is stiffness times depth times
+        (1 + dissipation times the rate of the depth), and never pulls [Hunt1975].
+        Two surfaces that touch yield in series.
     """
 
     geometry: Geometry
@@ -171,6 +191,8 @@ class TriangleMesh(Frozen):
     surface_velocity: ArrayLike = (0.0, 0.0, 0.0)
     surface_spin: ArrayLike = (0.0, 0.0, 0.0)
     anisotropy: Anisotropy | None = None
+    stiffness: float | None = None
+    dissipation: float = 0.0
 
     def __post_init__(self) -> None:
         element = f"terrain '{self.geometry.name}'"

@@ -1,4 +1,4 @@
-"""Surface properties: restitution, friction by direction and against turning, surface velocity.
+"""Surface properties: restitution, compliance, friction by direction and against turning, velocity.
 
 For two touching shapes the lower coefficient counts, as for friction. If one of them has no
 coefficient (None), that of the other one counts; without any there is no such friction.
@@ -77,18 +77,19 @@ def slipperiest(anisotropies: Iterable[Anisotropy | None]) -> int | None:
 
 
 def checked_surface(shape: Any, element: str) -> dict[str, Any]:
-    """The six surface fields of a shape, by name, checked: coefficients or None, arrays (3,).
+    """The eight surface fields of a shape, by name, checked: coefficients or None, arrays (3,).
 
     Raises
     ------
     ModelError
         For a negative coefficient, a restitution above 1, or an invalid number or vector. For an
-        anisotropy of another type.
+        anisotropy of another type. For a stiffness that is not positive, and for a dissipation
+        without a stiffness or a restitution with one.
     """
     restitution = float(frozen_array(shape.restitution, (), "restitution", element))
     if not 0.0 <= restitution <= 1.0:
         raise ModelError(f"restitution must be from 0 to 1, not {restitution}", element=element)
-    found: dict[str, Any] = {"restitution": restitution}
+    found: dict[str, Any] = {"restitution": restitution} | _checked_compliance(shape, element)
     for what in TURNING:
         value = getattr(shape, what)
         found[what] = None if value is None else not_negative(value, what, element)
@@ -99,6 +100,44 @@ def checked_surface(shape: Any, element: str) -> dict[str, Any]:
         told = f"anisotropy must be an Anisotropy or None, not {shape.anisotropy!r}"
         raise ModelError(told, element=element)
     return found
+
+
+def _checked_compliance(shape: Any, element: str) -> dict[str, Any]:
+    """Stiffness and dissipation of a shape, checked."""
+    stiffness, dissipation = (
+        shape.stiffness,
+        not_negative(shape.dissipation, "dissipation", element),
+    )
+    if stiffness is None:
+        if dissipation:
+            told = f"dissipation is of compliant surfaces: {dissipation} s/m needs a stiffness"
+            raise ModelError(told, element=element)
+        return {"stiffness": None, "dissipation": 0.0}
+    stiffness = float(frozen_array(stiffness, (), "stiffness", element))
+    if not stiffness > 0:
+        raise ModelError(
+            f"stiffness must be positive, not {stiffness}; None is for a hard surface",
+            element=element,
+        )
+    if shape.restitution:
+        raise ModelError(
+            f"restitution is of hard surfaces: {shape.restitution} and a stiffness exclude each "
+            "other, and `dissipation` tells how a compliant one bounces",
+            element=element,
+        )
+    return {"stiffness": stiffness, "dissipation": dissipation}
+
+
+def in_series(surfaces: Iterable[Any]) -> tuple[float, float] | None:
+    """(stiffness [N/m], dissipation [s/m]) of surfaces that touch; None if all are hard.
+
+    As two springs in series, each with the dissipation of its own deflection, as in Drake.
+    """
+    soft = [(one.stiffness, one.dissipation) for one in surfaces if one.stiffness is not None]
+    if not soft:
+        return None
+    stiffness = 1.0 / sum(1.0 / k for k, _ in soft)
+    return stiffness, sum(d * stiffness / k for k, d in soft)
 
 
 def lowest(*values: float | None) -> float:

@@ -20,6 +20,8 @@ PARAMETERS = {
     "centre:BODY:AXIS": "of mass, along an axis, from the origin of the reference frame [m]",
     "inertia:BODY:AXES": "about the centre of mass: xx, yy, zz, xy, xz or yz [kg m^2]",
     "friction:BODY": "coefficient of all contacts of a body, points and shapes",
+    "contact_stiffness:BODY": "of all contacts of a body, which are compliant [N/m]",
+    "dissipation:BODY": "of all contacts of a body, which are compliant [s/m]",
     "damping:JOINT": "damping of all coordinates of a joint",
     "stiffness:JOINT": "stiffness of all coordinates of a joint",
     "armature:JOINT": "rotor inertia of all coordinates of a joint",
@@ -27,6 +29,11 @@ PARAMETERS = {
     "damping": "a factor of the damping of all joints; so with the others of joints",
 }
 """What can be named, and what it is."""
+_OF_CONTACTS = {
+    "friction": "friction",
+    "contact_stiffness": "stiffness",
+    "dissipation": "dissipation",
+}
 _OF_JOINTS = {"damping": "damping", "stiffness": "stiffness", "armature": "armature"}
 _OF_JOINTS["dry_friction"] = "friction"
 AXES = ("x", "y", "z")
@@ -99,9 +106,9 @@ def parameter(robot: Mechanism, name: str) -> tuple[float, Callable[[float], Mec
     known = [body.name for body in robot.bodies]
     if kind in SIGNED:
         return _of_inertial(robot, kind, whose, name)
-    if kind in ("mass", "friction"):
+    if kind == "mass" or kind in _OF_CONTACTS:
         whose = _body_of(robot, whose)
-    if kind not in ("mass", "friction") or not whose:
+    if not (kind == "mass" or kind in _OF_CONTACTS) or not whose:
         raise OptionError(
             f"there is no parameter '{name}'; they are {', '.join(PARAMETERS)}, with bodies "
             f"{', '.join(known)}"
@@ -112,28 +119,38 @@ def parameter(robot: Mechanism, name: str) -> tuple[float, Callable[[float], Mec
             return _with_body(robot, whose, lambda body: replace(body, mass=value))
 
         return float(robot.body(whose).mass), heavier
+    return _of_contacts(robot, _OF_CONTACTS[kind], whose, name)
+
+
+def _of_contacts(
+    robot: Mechanism, field: str, whose: str, name: str
+) -> tuple[float, Callable[[float], Mechanism]]:
+    def counts(part: Any) -> bool:
+        return field == "friction" or part.stiffness is not None
+
     points = [point for point in robot.contacts if point.body == whose]
-    shapes = robot.body(whose).collisions
-    coefficients = {point.friction for point in points} | {shape.friction for shape in shapes}
-    if len(coefficients) != 1:
+    parts: list[Any] = [*points, *robot.body(whose).collisions]
+    values = sorted({getattr(part, field) for part in parts if counts(part)})
+    if parts and not values:
+        raise OptionError(f"'{name}' has no value: the contacts of '{whose}' are hard")
+    if len(values) != 1:
         raise OptionError(
-            f"'{name}' has no value: the contacts of '{whose}' have the coefficients "
-            f"{sorted(coefficients)}"
+            f"'{name}' has no value: the contacts of '{whose}' have the coefficients {values}"
         )
 
-    def rougher(value: float) -> Mechanism:
-        def rough(body: Body) -> Body:
-            return replace(
-                body, collisions=tuple(replace(s, friction=value) for s in body.collisions)
-            )
+    def other(number: float) -> Mechanism:
+        def changed(part: Any) -> Any:
+            return replace(part, **{field: number}) if counts(part) else part
+
+        def of_body(body: Body) -> Body:
+            return replace(body, collisions=tuple(map(changed, body.collisions)))
 
         contacts = tuple(
-            replace(point, friction=value) if point.body == whose else point
-            for point in robot.contacts
+            changed(point) if point.body == whose else point for point in robot.contacts
         )
-        return replace(_with_body(robot, whose, rough), contacts=contacts)
+        return replace(_with_body(robot, whose, of_body), contacts=contacts)
 
-    return float(coefficients.pop()), rougher
+    return float(values[0]), other
 
 
 def _body_of(robot: Mechanism, name: str) -> str:

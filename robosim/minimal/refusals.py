@@ -86,8 +86,10 @@ def resisting(robot: Mechanism) -> Iterator[tuple[str, str, str]]:
 
 
 def bouncing_limits(robot: Mechanism) -> Iterator[tuple[str, str]]:
-    """Joints whose limits have restitution: (element, description)."""
+    """Joints whose limits have restitution or springs: (element, description)."""
     for joint in robot.joints:
+        if joint.limit_stiffness is not None and joint.resists:
+            yield f"joint '{joint.name}'", "has compliant limits"
         if joint.limit_restitution > 0 and joint.resists:
             yield f"joint '{joint.name}'", "has limits with restitution"
 

@@ -465,6 +465,12 @@ def refuse_rotations(robot: Mechanism, ignore: Collection[str]) -> None:
                 "it, or leave limits out by ignore=('limits',)",
                 element=element,
             )
+        if joint.limit_stiffness is not None and "limits" not in ignore:
+            raise ModelError(
+                "has compliant limits, which trajectory optimisation does not have: replace them, "
+                "or leave limits out by ignore=('limits',)",
+                element=element,
+            )
         if any(one is not None for one in joint.potentials):
             raise ModelError(
                 "has a potential, which trajectory optimisation does not have: use optimize.ilqr",
@@ -488,7 +494,9 @@ def refuse_rotations(robot: Mechanism, ignore: Collection[str]) -> None:
 
 def refuse_contact(contact: ContactPoint) -> None:
     """Refuse contacts other than points and balls with friction."""
-    for name in ("axis", "semi_axes", "torsional_friction", "rolling_friction", "anisotropy"):
+    for name in (
+        "axis", "semi_axes", "torsional_friction", "rolling_friction", "anisotropy", "stiffness",
+    ):  # fmt: skip
         if getattr(contact, name) is not None:
             raise ModelError(
                 f"has {name}, which trajectory optimisation does not have: replace it",

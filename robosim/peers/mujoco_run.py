@@ -137,6 +137,8 @@ def mjcf(
             raise PeerError(f"joint '{joint.name}': a bearing has no MJCF")
         if joint.limit_restitution > 0:
             raise PeerError(f"joint '{joint.name}': restitution of limits has no MJCF")
+        if joint.limit_stiffness is not None:
+            raise PeerError(f"joint '{joint.name}': compliant limits have no MJCF here")
         body = by_name[joint.child]
         R_offset = quaternions.rotation_matrix(np.asarray(joint.offset))
         before = by_name[joint.parent].reference_position if joint.parent else np.zeros(3)
@@ -184,6 +186,8 @@ def _write_body(element: Any, robot: Mechanism, body: Body, soft: Mapping[str, s
     for contact in robot.contacts:
         if contact.anisotropy is not None:
             raise PeerError(f"contact '{contact.name}': friction by direction has no MJCF here")
+        if contact.stiffness is not None:
+            raise PeerError(f"contact '{contact.name}': a stiffness has no MJCF here")
     frictions = [contact.friction for contact in robot.contacts if contact.body == body.name]
     for shape in body.collisions if frictions else ():
         size = np.array(shape.size)

@@ -94,6 +94,8 @@ def lacking(contact: ContactPoint) -> Iterator[str]:
     """Properties of a contact point that [Sueda] does not have."""
     if contact.restitution:
         yield "has restitution"
+    if contact.stiffness is not None:
+        yield "is compliant"
     for name in ("torsional", "rolling"):
         if getattr(contact, f"{name}_friction"):
             yield f"has {name} friction"

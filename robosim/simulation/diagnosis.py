@@ -54,6 +54,7 @@ def warn_of_start(robot: Mechanism, parts: Parts) -> None:
     """
     refuse_start(robot, parts)
     heights = contact_heights(robot, parts.state)
+    heights[[point.stiffness is not None for point in robot.contacts]] = np.inf
     if heights.min(initial=0.0) < -1e-9:
         name = robot.contacts[int(heights.argmin())].name
         warnings.warn(
@@ -63,6 +64,8 @@ def warn_of_start(robot: Mechanism, parts: Parts) -> None:
             stacklevel=user_level(),
         )
     for one in beyond_limits(robot, parts):
+        if one.is_compliant:
+            continue
         speed = f"{RECOVERY_SPEED / one.scale:.3g} {'rad/s' if one.turns else 'm/s'}"
         warnings.warn(
             f"{one.whose} starts at {one.value:.6g}, beyond its {one.side} of {one.bound:.6g}, "
@@ -86,6 +89,7 @@ class Beyond(NamedTuple):
         Metres of the equations in a unit of the value.
     rates : range
         Indices of the velocities that change the value.
+    is_compliant : bool
     """
 
     whose: str
@@ -95,6 +99,7 @@ class Beyond(NamedTuple):
     bound: float
     scale: float
     rates: range
+    is_compliant: bool = False
 
 
 def beyond_limits(robot: Mechanism, parts: Parts) -> Iterator[Beyond]:
@@ -127,12 +132,13 @@ def beyond_limits(robot: Mechanism, parts: Parts) -> Iterator[Beyond]:
             element = all_joints(robot)[int(slot["joint"])]
             what = "tendon" if isinstance(element, Tendon) else "joint"
             turns = isinstance(element, Joint) and element.units[row] == "rad"
-            yield Beyond(f"{what} '{element.name}'", value, turns, side, bound, scale, rates)
+            whose, soft = f"{what} '{element.name}'", bool(slot["compliant"])
+            yield Beyond(whose, value, turns, side, bound, scale, rates, soft)
 
 
 def warn_of_overlap(contacts: Sequence[Contact]) -> None:
     """Issue a warning, after the first step, about shapes that overlapped at the start."""
-    inside = [contact for contact in contacts if contact.gap < -1e-9]
+    inside = [one for one in contacts if one.gap < -1e-9 and one.stiffness == np.inf]
     if inside:
         deepest = min(inside, key=lambda contact: contact.gap)
         warnings.warn(

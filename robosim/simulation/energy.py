@@ -8,6 +8,7 @@ from robosim import quaternions
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.description.springs import PointSpring
+from robosim.kernels.contact.readout import spring_energy as _spring_energy
 from robosim.kernels.equations.coordinates import joint_violations
 from robosim.runtime.handles import Parts
 from robosim.validation import Array
@@ -24,6 +25,16 @@ def energy(robot: Mechanism, parts: Parts) -> float:
     heavy = parts.model.bodies["gravitational_mass"]
     total = kinetic + 0.5 * spin - heavy @ (bodies["x"] @ parts.options.gravity)
     return float(total + _coordinate_energy(robot, parts) + _elastic_energy(robot, parts))
+
+
+def spring_energy(parts: Parts) -> float:
+    """Energy of compliant contacts and limits at the knot [J]."""
+    model, system = parts.model, parts.memory.system
+    if not (model.contacts["compliant"].any() or model.collision.pairs["compliant"].any()):
+        return 0.0
+    # The next step goes on from looks of its own, to the last bit.
+    system = system._replace(looks=system.looks.copy())
+    return float(_spring_energy(model, parts.state, system, parts.work))
 
 
 def _elastic_energy(robot: Mechanism, parts: Parts) -> float:

@@ -171,9 +171,11 @@ class Knot(Frames, SimulationBase):
     def energy(self) -> float:
         """Kinetic and potential energy at the knot [J], of bodies, rotors and springs.
 
-        The potential of gravity is zero at the world's origin.
+        Compliant contacts and limits are springs. The potential of gravity is zero at the world's
+        origin.
         """
-        return energy.energy(self.robot, self.parts)
+        springs = sum(energy.spring_energy(one.parts) for one in self.engine.systems)
+        return energy.energy(self.robot, self.parts) + springs
 
     def momentum(self) -> tuple[Array, Array]:
         """Linear [kg m/s] and angular [kg m^2/s] momentum at the knot, about the world's origin."""

@@ -93,9 +93,20 @@ def contacts(
                 read_only(reading["moment"] / interval),
                 link,
                 other_link,
+                stiffness_in(model, slot),
             )
         )
     return found
+
+
+def stiffness_in(model: Model, slot: int) -> float:
+    """Stiffness of the contact in a slot [N/m]; inf if it is hard."""
+    if slot < model.n_ground:
+        record = model.contacts[slot]
+    else:
+        pairs = model.collision.pairs
+        record = pairs[int(np.searchsorted(pairs["slot_end"], slot, side="right"))]
+    return float(record["stiffness"]) if record["compliant"] else np.inf
 
 
 def _links(
@@ -145,8 +156,9 @@ def limit_forces(model: Model, state: State, guesses: Guesses, interval: float) 
         v = int(joint["v_begin"])
         if not guesses.active[k]:
             continue
+        normal = c["gamma"] * (1.0 + c["later"])
         if record["kind"] in (LIMIT, RATE):
-            out[v + record["row"]] += record["sign"] * c["gamma"]
+            out[v + record["row"]] += record["sign"] * normal
         elif record["kind"] == DRY:
             _add_friction(model, record, c, out[v:])
         elif record["kind"] == CONE:
@@ -154,13 +166,13 @@ def limit_forces(model: Model, state: State, guesses: Guesses, interval: float) 
             w, x, y, z = state.q[q : q + 4]
             slope = -2.0 * np.array([y * z + w * x, w * y - x * z])
             begin = v + int(joint["m_T"])
-            out[begin : begin + 2] += record["scale"] * c["gamma"] * slope
+            out[begin : begin + 2] += record["scale"] * normal * slope
         elif record["kind"] == TURN:
             q = int(joint["q_begin"] + joint["m_T"])
             begin = v + int(joint["m_T"])
             sign = 1.0 if state.q[q] >= 0 else -1.0
             slope = -sign * state.q[q + 1 : q + 4]
-            out[begin : begin + 3] += record["scale"] * c["gamma"] * slope
+            out[begin : begin + 3] += record["scale"] * normal * slope
     return out / interval
 
 
@@ -431,6 +443,6 @@ def contact_forces(robot: Mechanism, parts: Parts, interval: float) -> Array:
     forces[:, :2] = beta[:, : len(facets)] @ facets if len(facets) else beta[:, :2]
     directed = parts.model.contacts["directed"][ground] != 0
     forces[directed, :2] = contacts["friction"][directed, :2]
-    forces[:, 2] = contacts["gamma"]
+    forces[:, 2] = contacts["gamma"] * (1.0 + contacts["later"])
     out[order] = np.where(active[:, None], forces / interval, 0.0)
     return out

@@ -62,6 +62,27 @@ def test_a_block_slides_to_rest(timestep, accuracy):
     assert abs(sim.v).max() < 1e-9
 
 
+@pytest.mark.parametrize("accuracy", [1e-3, 1e-4, 1e-5, 1e-6])
+def test_a_ball_bounces_on_a_spring(accuracy):
+    """Two bounces on k = 1e4 N/m, whose force sets in and ends within steps of 10 ms."""
+    k, fall = 1e4, 0.2
+    point = ContactPoint("point", "ball", (0, 0, 0), radius=0.1, friction=0.0, stiffness=k)
+    base = Joint("base", "floating", None, "ball")
+    robot = Mechanism("ball", (Body("ball", 1.0, 0.004 * np.eye(3)),), (base,), (point,))
+    sim = Simulation(robot, 0.01, accuracy=accuracy)
+    sim.set_state([0, 0, 0.1 + fall, 1, 0, 0, 0])
+    begin = sim.energy()
+    sim.run(1.0)
+    # In the ground z = -g / k + g / k cos(w t) - v / w sin(w t), until it is 0 again.
+    w, v, time = np.sqrt(k), np.sqrt(2 * G * fall), np.sqrt(2 * fall / G)
+    contact = (2 * np.pi - 2 * np.arctan(v * w / G)) / w
+    t = 1.0 % (2 * time + contact)
+    assert t < time  # it falls for the third time
+    assert abs(sim.q[2] - (0.1 + fall - 0.5 * G * t**2)) < accuracy
+    assert abs(sim.energy() - begin) < accuracy
+    assert 4 <= sim.step_sizes.events <= 8
+
+
 def test_a_fall_is_exact_and_cheap():
     """Two intervals for each step of a parabola, whatever the accuracy."""
     sim = Simulation(ball(0.0), 0.05, accuracy=1e-6)

@@ -21,6 +21,7 @@ from robosim import (
     HalfSpace,
     HeightField,
     Joint,
+    ModelError,
     OptionError,
     PointSpring,
     Soft,
@@ -76,7 +77,7 @@ IN_LANES = {
     "planar_fixed_orientation", "axis_rotation", "fixed_orientation", "sphere", "box", "capsule",
     "cylinder", "ellipsoid", "hull", "restitution", "points", "joint_spring", "damping", "rotor",
     "dry_friction", "limits", "velocity_limit", "motion", "drag", "implicit_pd", "explicit_pd",
-    "linearized_cone", "anisotropy", "bouncing_limits",
+    "linearized_cone", "anisotropy", "bouncing_limits", "compliant", "compliant_limits",
 }  # fmt: skip
 MOST = {"joint": 4, "shape": 2, "below": 1, "ground": 1, "control": 1, "solver": 1}
 """Largest numbers of features of a kind in a row."""
@@ -89,6 +90,8 @@ REFUSED: dict[tuple[str, str], tuple[type[Exception], str]] = {
         "soft_solid",
     )
 }  # fmt: skip
+REFUSED["restitution", "compliant"] = (ModelError, "exclude each other")
+REFUSED["bouncing_limits", "compliant_limits"] = (ModelError, "exclude each other")
 """Pairs that the library refuses, with the error and what it says."""
 
 
@@ -256,6 +259,13 @@ def restitution(make: Builder) -> None:
 
 
 @feature("surface", loss=True)
+def compliant(make: Builder) -> None:
+    """Surfaces that are springs, from soft to nearly hard."""
+    make.surface["stiffness"] = make.drawn.choice((1e4, 1e3, 1e6))
+    make.surface["dissipation"] = make.drawn.choice((0.0, 0.5, 5.0))
+
+
+@feature("surface", loss=True)
 def rolling_friction(make: Builder) -> None:
     make.surface["rolling_friction"] = make.drawn.uniform(1e-3, 5e-3)
 
@@ -412,6 +422,18 @@ def bouncing_limits(make: Builder) -> None:
     limits(make)
     for joint in make.moving():
         make.change(joint, limit_restitution=make.drawn.uniform(0.3, 1.0))
+
+
+@feature("element", loss=True, rough=True)
+def compliant_limits(make: Builder) -> None:
+    """Stops that are springs with dampers."""
+    limits(make)
+    for joint in make.moving():
+        make.change(
+            joint,
+            limit_stiffness=make.drawn.choice((1e3, 1e2, 1e5)),
+            limit_damping=make.drawn.choice((0.0, 1.0)),
+        )
 
 
 @feature("element", loss=True, rough=True)

@@ -155,7 +155,7 @@ def contact_measured(model, system, work, k, length, out):
     contact, c, w = model.contacts[k], work.contacts[k], system.contacts[k]
     out[0] = contact_longest_step(contact, c, w, model.facets, 1.0, 1e9)
     out[1], out[2], out[3], out[4] = contact_products(contact, c, w, model.facets, length)
-    out[5] = contact_violation(contact, c, model.facets, w.u, contact.mass)
+    out[5] = contact_violation(contact, c, model.facets, w)
     contact_impulse(c.beta, c.gamma, model.facets, out[6:])
     contact_stiffness(contact, c, model.facets, w)
     contact_second_order(contact, c, model.facets, 1.0, w)

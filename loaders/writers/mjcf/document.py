@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from lxml import etree
 
@@ -9,6 +11,7 @@ from robosim import quaternions
 from robosim.description.body import Frame, Geometry
 from robosim.description.mechanism import Mechanism
 from robosim.description.poses import body_poses
+from robosim.loaders.loads import trees
 from robosim.loaders.writers.mesh_files import MeshFiles
 from robosim.loaders.writers.mjcf.names import Names, joint_names
 from robosim.loaders.writers.parts import (
@@ -18,6 +21,7 @@ from robosim.loaders.writers.parts import (
     extra_contacts,
     frictions,
     is_identity,
+    springs,
     text,
 )
 
@@ -45,6 +49,7 @@ class Document:
     poses : mapping of body to ((3, 3), (3,))
         Orientation, and centre of mass in the world, in this pose.
     friction_of : mapping of link to Coulomb coefficient
+    springs : mapping of link to (body, stiffness [N/m], dissipation [s/m])
     extra : list of ContactPoint
         Contact points that the collision geometry does not have when the file is read.
     elements : dict of body to element
@@ -66,6 +71,8 @@ class Document:
         self.refs = self._refs()
         self.poses = body_poses(mechanism.tree_joints, self.reference)
         self.friction_of = frictions(mechanism, lost)
+        self.springs = springs(mechanism, lost)
+        self._spring_of = self._made_springs()
         # In a world with obstacles and without a floor, nothing touches the ground when the file is
         # read.
         floorless = mechanism.obstacles and not mechanism.contacts
@@ -120,8 +127,35 @@ class Document:
             link = shape.name or str(element.get("name"))
             touches = str(int(self.mechanism.self_collision))
             attributes |= {"contype": "1", "conaffinity": touches}
-            attributes["friction"] = friction(self.friction_of.get(link, shape.friction))
+            mu = self.friction_of.get(link, shape.friction)
+            attributes["friction"] = friction(mu)
+            attributes |= self._spring(link, mu)
         child(element, "geom", **attributes)
+
+    def _spring(self, link: str, mu: float) -> dict[str, str]:
+        """Attributes of a geom of a link that is compliant, which count alone in its contacts."""
+        if link not in self.springs:
+            return {}
+        solref, solimp = self._spring_of(*self.springs[link], mu)
+        return {"priority": "1", "solref": text(solref), "solimp": text(solimp)}
+
+    def _made_springs(self) -> Callable[..., tuple[tuple[float, ...], tuple[float, ...]]]:
+        """(body, stiffness, dissipation, friction) -> solref and solimp."""
+        if not self.springs:
+            return lambda *_: ((), ())
+        # Readers of files and kernels, which other files are written without.
+        from robosim.loaders.mjcf.compliance import CONSTANT, Rest, as_solref
+
+        rest = Rest.of(self.mechanism, self.reference, trees(self.mechanism))
+
+        def spring(
+            body: str, stiffness: float, dissipation: float, mu: float
+        ) -> tuple[tuple[float, ...], tuple[float, ...]]:
+            inverse, load = rest.inverse_mass[body], rest.load.get(body, 1.0)
+            solref = as_solref(stiffness, dissipation, mu, inverse, load)
+            return solref, (CONSTANT, CONSTANT, 0.001, 0.5, 2.0)
+
+        return spring
 
     def _mesh(self, shape: Geometry) -> str:
         file = self.meshes.name(shape)

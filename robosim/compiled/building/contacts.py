@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robosim import quaternions
 from robosim.compiled.building.bearings import pads_in, slipping_alike
 from robosim.compiled.kinds import (
     CONE,
@@ -30,7 +31,7 @@ from robosim.description.bearing import Bearing
 from robosim.description.body import Body
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
-from robosim.description.surfaces import TURNING, WORLD, Anisotropy, lowest
+from robosim.description.surfaces import TURNING, WORLD, Anisotropy, in_series, lowest
 from robosim.description.tendon import Tendon, Term
 from robosim.validation import Array
 
@@ -73,6 +74,7 @@ def contact_records(
         body = mechanism.body(point.body)
         record["mass"], record["joint"], record["scale"] = body.mass, -1, gyration(body)
         add_turning(record, [point])
+        add_compliance(record, [point], [body.mass])
         record["surface"] = surface_twist(
             point.surface_velocity, point.surface_spin, point.position
         )
@@ -89,7 +91,8 @@ def contact_records(
             lower, upper = (float(np.asarray(side)[row]) for side in (joint.lower, joint.upper))
             friction = float(joint.per_coordinate("friction")[row])
             scale = _metres(joint, row, body)
-            limits += _coordinate_contacts(j, row, lower, upper, friction, body.mass, scale)
+            of_row = _coordinate_contacts(j, row, lower, upper, friction, body.mass, scale)
+            limits += _with_springs(of_row, mechanism, joint, scale)
             speed = float(joint.per_coordinate("velocity_limit")[row])
             if velocity_limits and np.isfinite(speed):
                 for sign in (1.0, -1.0):
@@ -99,15 +102,15 @@ def contact_records(
             limits += _bearing_contacts(j, joint, joint.bearing, body)
         if np.isfinite(joint.cone):
             cone = np.cos(joint.cone)
-            limits.append(
-                _on_coordinate(CONE, j, joint.numbers, 0.0, cone, body.mass, gyration(body))
-            )
+            scale = gyration(body)
+            limit = _on_coordinate(CONE, j, joint.numbers, 0.0, cone, body.mass, scale)
+            unit = scale * float(np.sin(joint.cone))
+            limits += _with_springs([limit], mechanism, joint, unit)
         if np.isfinite(joint.largest_turn):
             half = 0.5 * joint.largest_turn
             scale = gyration(body) / float(np.sin(half))
-            limits.append(
-                _on_coordinate(TURN, j, joint.numbers, 0.0, np.cos(half), body.mass, scale)
-            )
+            limit = _on_coordinate(TURN, j, joint.numbers, 0.0, np.cos(half), body.mass, scale)
+            limits += _with_springs([limit], mechanism, joint, gyration(body))
     first = len(joints) - len(mechanism.tendons)
     for j, tendon in enumerate(mechanism.tendons, start=first):
         if tendon.motion is not None:
@@ -169,6 +172,14 @@ def add_turning(record: np.void, surfaces: Sequence[Any]) -> None:
     record["first_resists"] = TORSION if torsion > 0 else ROLLING
 
 
+def add_compliance(record: np.void, surfaces: Sequence[Any], masses: Sequence[float]) -> None:
+    """Set the spring of a CONTACT or PAIR record, between bodies of some masses [kg]."""
+    spring = in_series(surfaces)
+    if spring is not None:
+        record["compliant"], record["moved"] = 1, 1.0 / sum(1.0 / mass for mass in masses)
+        record["stiffness"], record["dissipation"] = spring
+
+
 def place_companions(contacts: NDArray[np.void], pairs: NDArray[np.void]) -> int:
     """Give companions the slots behind all others; returns the number of all slots."""
     slot = int(pairs["slot_end"][-1]) if len(pairs) else len(contacts)
@@ -227,6 +238,45 @@ def _coordinate_contacts(
     if friction > 0:
         records.append(_on_coordinate(DRY, j, row, 0.0, friction / scale, mass, scale))
     return records
+
+
+def _with_springs(limits: list[Any], mechanism: Mechanism, joint: Joint, unit: float) -> list[Any]:
+    """Records of limits, with those of a compliant joint as springs; `unit` [m] of a coordinate."""
+    if joint.limit_stiffness is not None:
+        for limit in limits:
+            if limit["kind"] != DRY:
+                limit["compliant"] = 1
+                limit["moved"] = _felt(mechanism, joint, int(limit["row"])) / unit**2
+                limit["stiffness"] = joint.limit_stiffness / unit**2
+                limit["damping"] = joint.limit_damping / unit**2
+    return limits
+
+
+def _felt(mechanism: Mechanism, joint: Joint, row: int) -> float:
+    """Inertia along a coordinate, of child and parent as if nothing else hung on them.
+
+    Of all rotations of a ball it is the least one.
+    """
+    sides = [(joint.child, joint.child_position)]
+    if joint.parent is not None:
+        sides.append((joint.parent, joint.parent_position))
+    softness = 0.0
+    for name, place in sides:
+        body, arm = mechanism.body(name), np.asarray(place)
+        about = np.asarray(body.inertia) + body.mass * (arm @ arm * np.eye(3) - np.outer(arm, arm))
+        turn = row - joint.C_T.shape[1]
+        if joint.own_chart is not None or (0 <= turn < joint.C_R.shape[1] and joint.has_quaternion):
+            inertia = float(np.linalg.eigvalsh(about)[0])
+        elif turn >= 0:
+            # The axes of both differ, but by turns of the joint itself.
+            axis = joint.C_R[:, turn]
+            if name == joint.parent:
+                axis = quaternions.rotation_matrix(np.asarray(joint.offset)) @ axis
+            inertia = float(axis @ about @ axis)
+        else:
+            inertia = body.mass
+        softness += 1.0 / inertia
+    return 1.0 / softness
 
 
 def _bearing_contacts(j: int, joint: Joint, bearing: Bearing, body: Body) -> list[Any]:

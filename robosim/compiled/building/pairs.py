@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from robosim.compiled.building.contacts import (
     MAX_FRICTION,
+    add_compliance,
     add_direction,
     add_turning,
     gyration,
@@ -58,6 +59,10 @@ def compile_pairs(mechanism: Mechanism, n_contacts: int) -> Collision:
     first_is_heavier = masses[pairs["body_a"]] >= masses[pairs["body_b"]]
     pairs["scale"] = sizes[np.where(first_is_heavier, pairs["body_a"], pairs["body_b"])]
     _add_special(mechanism, scene, shapes, records, pairs)
+    compliant = np.array([shape.stiffness is not None for shape in shapes])
+    for p in np.flatnonzero(compliant[sides_of].any(axis=1)).tolist():
+        moved = [mechanism.bodies[b].mass for b, _ in scene[p] if b is not None]
+        add_compliance(pairs[p], [shape for _, shape in scene[p]], moved)
     pairs["drifts"] = np.any(twists, axis=1)[sides_of].any(axis=1)
     kinds = records["kind"][sides_of].max(axis=1)
     slots = np.select((kinds == SPHERE, kinds <= CAPSULE, kinds < HEIGHT_FIELD), (1, 2, 8), 16)

@@ -31,5 +31,6 @@ def restitutions(
     for pair, sides in zip(collision.pairs, mechanism.touching_shapes(), strict=True):
         # The larger coefficient of the two counts.
         slots = slice(pair["slot_begin"], pair["slot_end"])
-        coefficients[slots] = max(shape.restitution for _, shape in sides)
+        if pair["compliant"] == 0:
+            coefficients[slots] = max(shape.restitution for _, shape in sides)
     return read_only(coefficients)

@@ -16,6 +16,16 @@ DIRECTED = [
     ("across", "f8"),  # and across it
 ]
 
+# Springs of compliant contacts and limits (`robosim.kernels.contact.compliance`), of contacts and
+# pairs.
+COMPLIANT = [
+    ("compliant", "i8"),  # 1 where it is compliant
+    ("stiffness", "f8"),  # [N/m], of limits along arcs
+    ("dissipation", "f8"),  # of Hunt and Crossley [s/m]
+    ("damping", "f8"),  # of limits [N s/m], along arcs
+    ("moved", "f8"),  # reduced mass of the two bodies [kg]
+]
+
 CONTACT = np.dtype(
     [
         ("kind", "i8"),
@@ -64,6 +74,7 @@ CONTACT = np.dtype(
         ("surface_o", "f8", (6,)),
         ("drifts", "i8"),
         *DIRECTED,
+        *COMPLIANT,
         ("body_other", "i8"),  # blocks (row body, column other) and (row other, column body)
         ("other_body", "i8"),
     ]
@@ -78,6 +89,8 @@ CONTACT_GUESS = np.dtype(
         ("c", "f8"),  # slack of the linearized friction cone [N s]
         ("beta", "f8", (MAX_FACETS,)),  # friction impulses along the facets, or along x, y [N s]
         ("eta", "f8", (MAX_FACETS,)),  # their slacks, or the slip in x, y [m/s]
+        # Of a compliant contact: normal impulse at the second knot over that at the first.
+        ("later", "f8"),
         # Friction impulse, or turning impulse of a companion, where friction depends on the
         # direction; over the last interval, in world axes [N s].
         ("friction", "f8", (3,)),
@@ -110,6 +123,18 @@ CONTACT_WORK = with_rows(
         ("span", "f8"),  # interval over which `drift` is the mean [s]
         ("rate", "f8"),  # of the gap over the interval, of dry friction of the slip
         ("stop", "f8"),  # where a limited rate is held at the second knot, 0 if it is not
+        # Of compliant contacts, and 0 of hard ones: deflection over dt for a unit of impulse where
+        # nothing dissipates [1/kg], part of that where the force sets in, impulse at the second
+        # knot over that at the first, what the interval before has left there over the same, what
+        # the momenta at the second knot lack of half of it over the same, how far it is held as a
+        # hard one, and the derivative of the deflection over dt [1/kg].
+        ("give", "f8"),
+        ("onset", "f8"),
+        ("later", "f8"),
+        ("earlier", "f8"),
+        ("lacks", "f8"),
+        ("held", "f8"),
+        ("yields", "f8"),
         ("A", "f8", (3, 3)),  # condensed: dF = F + A du
         ("scaling", "f8", (6,)),  # of the second-order cone, see `cone_second_order.scaling`
         ("F", "f8", (3,)),

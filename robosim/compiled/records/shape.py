@@ -32,7 +32,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from robosim.compiled.records.contact import DIRECTED
+from robosim.compiled.records.contact import COMPLIANT, DIRECTED
 
 SHAPE = np.dtype(
     [
@@ -104,6 +104,7 @@ PAIR = np.dtype(
         ("surface_b", "f8", (6,)),
         ("drifts", "i8"),
         *DIRECTED,
+        *COMPLIANT,
         ("slot_begin", "i8"),  # of Workspace.slots, room for its features
         ("slot_end", "i8"),
         ("block_ab", "i8"),  # (row body a, column body b), -1 while there is none

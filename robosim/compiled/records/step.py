@@ -30,6 +30,7 @@ SCRATCH = with_rows(
         ("open", "f8", (2,)),
         ("ahead", "f8"),  # when a contact with restitution is hit, after the first knot [s]
         ("rounding", "f8"),  # of an interval's velocities, which bounds its tolerance [m/s]
+        ("before", "f8"),  # length of the interval before, over that of this one
         ("arcs", "i8"),  # 1 if work.rhs has the change of the knot's velocities from chords to arcs
         *CHART_FIELDS,
     ],

@@ -82,6 +82,7 @@ def choose_contacts(scheme, model, state, memory, work, options, dt, kappa):
     guesses, system, speed = memory.guesses, memory.system, options.contact_speed
     work.active[0] = 0
     fill(0, work.entered)
+    work.scratch[0].before = abs(state.last_dt[0] / dt)
     fall = 2.0 * dt * dt * sqrt(dot(options.gravity, options.gravity))
     for i in range(model.bodies.shape[0]):
         body, pose, motion = model.bodies[i], system.pose1[i], state.bodies[i]
@@ -95,7 +96,7 @@ def choose_contacts(scheme, model, state, memory, work, options, dt, kappa):
             if known or (near and somewhere(ground_gap(contact, pose) - travel < 0.0)):
                 if stays and system.valid[FACTORED] != 0:
                     # The knot's projection has started it.
-                    step_back(contact, w.gap, dt, w)
+                    step_back(contact, w.gap, dt, w, work.scratch[0])
                 else:
                     start_contact(contact, system.pose1, dt, w, work.scratch[0])
                 if stays:
@@ -243,6 +244,8 @@ def start_on_joint(contact, joint, q, dt, w, work):
 def may_act(model, system, work, k):
     """Whether a contact that has been started can be opened or closed at all."""
     contact, w, t = work.slots[k], system.contacts[k], work.scratch[0]
+    if contact.compliant != 0:
+        return True
     return not is_pinned(model, system.pose1, contact, w, t)
 
 
@@ -262,6 +265,7 @@ def enter(facets, system, work, k, kappa, speed):
     system.valid[FACTORED] = 0
     w.weight, w.lags = 1.0, 0
     w.u[0], w.u[1], w.u[2] = 0.0, 0.0, 1.0
+    c.later = 0.0
     contact_center(contact, c, w, facets, kappa, speed)
     contact_begins(contact, c)
 

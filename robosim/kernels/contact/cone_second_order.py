@@ -81,7 +81,7 @@ def lagged_stiffness(mu, c, w):
     A, H = w.A, w.scaling
     r, per_d, w0, w1, w2 = H[0], H[2], H[3], H[4], H[5]
     h1, h2 = 2.0 * mu * w0 * w1 * per_d, 2.0 * mu * w0 * w2 * per_d
-    normal = -c.gamma / (c.s + c.gamma * mu * mu * r * per_d)
+    normal = -c.gamma / (c.s + c.gamma * mu * mu * r * per_d + c.gamma * w.yields)
     A[2, 0], A[2, 1], A[2, 2] = -normal * h1, -normal * h2, normal
     A[0, 2], A[1, 2] = A[2, 0], A[2, 1]
     A[0, 0] -= h1 * A[2, 0]
@@ -101,7 +101,7 @@ def lagged_normal(mu, c, kappa, w):
     g2 = -ratio * c.beta[1] - w.u[1] - w.second[2]
     d_psi = ratio * x0 - c.psi - w.second[0] - h1 * g1 - h2 * g2
     left = kappa - w.second_s - c.gamma * (c.s + w.d_s - mu * d_psi)
-    return left / (c.s + c.gamma * mu * mu * r * per_d)
+    return left / (c.s + c.gamma * mu * mu * r * per_d + c.gamma * w.yields)
 
 
 @kernel

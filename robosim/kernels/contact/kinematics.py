@@ -30,6 +30,7 @@ from robosim.compiled.kinds import EDGE, LIMIT, OVAL, PLANE, RIM, RIM_EDGE, ROUN
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import pick
 from robosim.kernels.compiler.rows import row_of, shifted, write_row
+from robosim.kernels.contact.compliance import begin_deflection
 from robosim.kernels.contact.directions import direct_tangents
 from robosim.kernels.contact.ovals import (
     add_oval_rows,
@@ -164,9 +165,15 @@ def depth_left(gap, dt):
 
 
 @kernel
-def step_back(contact, gap, dt, w):
-    """The gap that a contact may not undercut in an interval that begins with `gap`."""
+def step_back(contact, gap, dt, w, t):
+    """The gap that a contact may not undercut in an interval that begins with `gap`.
+
+    Of a compliant one it is that at which its force sets in.
+    """
     w.gap1 = gap
+    if contact.compliant != 0:
+        begin_deflection(contact, gap, dt, w, t)
+        return
     w.step_back = 0.0 if contact.apart != 0 else depth_left(gap, dt)
 
 
@@ -174,8 +181,14 @@ def step_back(contact, gap, dt, w):
 def start_contact(contact, poses, dt, w, t):
     """Frame, arms and L of a contact at the first knot, and the gap that it may not undercut."""
     gap = place_contact(contact, poses, t)
+    step_back(contact, gap, dt, w, t)
+    frame_contact(contact, poses, gap, dt, w, t)
+
+
+@kernel
+def frame_contact(contact, poses, gap, dt, w, t):
+    """Frame, arms and L of a contact that has just been placed."""
     a, b, n = poses[contact.other], poses[contact.body], w.frame[2]
-    step_back(contact, gap, dt, w)
     for i in range(3):
         n[i] = t.w[i]
         if has_arm(contact):

@@ -6,6 +6,8 @@ the perturbed normal is
 
     u_z - s = 0                      s gamma = kappa                     (29c)
 
+with the deflection of what is compliant added to u_z (`compliance`),
+
 and friction that of `cone_second_order`, or of `cone_linearized` where the model has facets. The
 limit of a coordinate has no friction; dry friction of a coordinate has no normal, but a gamma that
 is given and stays.
@@ -22,6 +24,11 @@ from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import everywhere, pick
 from robosim.kernels.contact import cone_linearized as linearized
 from robosim.kernels.contact import cone_second_order as second_order
+from robosim.kernels.contact.compliance import (
+    deflection,
+    deflection_slope,
+    friction_coefficient,
+)
 from robosim.kernels.equations.algebra import fill, split_pair, step_to_zero
 
 CLOSE = 0.99  # part of the way to the surface of the cones that a step may go
@@ -54,7 +61,7 @@ def contact_follows(contact, c, w, part):
         return 0.0
     behind = c.psi - w.lag
     w.lag += part * behind
-    return contact.mu * abs(behind)
+    return friction_coefficient(contact, w) * abs(behind)
 
 
 @kernel
@@ -73,9 +80,9 @@ def contact_center(contact, c, w, facets, kappa, speed):
     if contact.mu == 0.0:
         return
     if facets.shape[0] == 0:
-        second_order.center(contact.mu, c, aim, w.u[0], w.u[1])
+        second_order.center(friction_coefficient(contact, w), c, aim, w.u[0], w.u[1])
     else:
-        linearized.center(contact.mu, c, facets, aim)
+        linearized.center(friction_coefficient(contact, w), c, facets, aim)
 
 
 @kernel
@@ -84,7 +91,9 @@ def contact_meets(contact, c, w, facets):
     if contact.kind == DRY:
         return
     c.s, c.gamma = max(w.u[2], 0.0), contact.mass * max(-w.u[2], 0.0)
-    c.c, c.psi = contact.mu * c.gamma, 0.0
+    if contact.compliant != 0:
+        c.gamma = max(-w.u[2], 0.0) / (1.0 / contact.mass + w.give / w.onset)
+    c.c, c.psi = friction_coefficient(contact, w) * c.gamma, 0.0
     fill(0.0, c.beta)
     fill(0.0, c.eta)
     if contact.mu > 0.0 and facets.shape[0] == 0:
@@ -144,7 +153,7 @@ def contact_guess(contact, c, w, facets, trend, regular, aim):
         elif contact.kind != DRY:
             c.gamma = impulse
     w.jumps, w.aim = 1.0 / contact.mass, aim
-    contact_land(contact, c, w, facets)
+    land(contact, c, w, facets, w.jumps)
 
 
 @kernel
@@ -168,25 +177,33 @@ def contact_stiffness(contact, c, facets, w):
             A[i, k] = 0.0
     if contact.kind != DRY:
         A[2, 2] = -c.gamma / c.s
+        w.yields = 0.0
+        if contact.compliant != 0:
+            w.yields = deflection_slope(contact, c, w)
+            A[2, 2] = -c.gamma / (c.s + c.gamma * w.yields)
     if contact.mu == 0.0:
         return
+    mu = friction_coefficient(contact, w)
     if facets.shape[0] == 0:
-        second_order.stiffness(contact.mu, c, w)
+        second_order.stiffness(mu, c, w)
         if w.lags != 0:
-            second_order.lagged_stiffness(contact.mu, c, w)
+            second_order.lagged_stiffness(mu, c, w)
     else:
-        linearized.stiffness(contact.mu, c, facets, A)
+        linearized.stiffness(mu, c, facets, A)
 
 
 @kernel
-def contact_violation(contact, c, facets, u, mass):
+def contact_violation(contact, c, facets, w):
     """Largest residual of the linear equations [m/s]; impulses are divided by the body's mass."""
-    worst = abs(u[2] - c.s) if contact.kind != DRY else 0.0
+    u, worst = w.u, 0.0
+    if contact.kind != DRY:
+        worst = abs(u[2] - c.s + deflection(contact, c, w))
     if contact.mu == 0.0:
         return worst
     if facets.shape[0] == 0:
         return max(worst, second_order.violation(c, u))
-    return max(worst, linearized.violation(contact.mu, c, facets, u, mass))
+    mu = friction_coefficient(contact, w)
+    return max(worst, linearized.violation(mu, c, facets, u, contact.mass))
 
 
 @kernel
@@ -196,18 +213,26 @@ def contact_force(contact, c, facets, kappa, w):
     Leaves in w the directions of all eliminated variables at rest; `contact_answer` adds the rest.
     """
     w.d_s, w.d_gamma, w.aim = 0.0, 0.0, w.weight * kappa
+    mu = friction_coefficient(contact, w)
     if contact.kind != DRY:
         w.d_s = w.u[2] - c.s
-        w.d_gamma = (kappa - w.second_s) / c.s - c.gamma + w.A[2, 2] * w.d_s
+        if contact.compliant == 0:
+            w.d_gamma = (kappa - w.second_s) / c.s - c.gamma + w.A[2, 2] * w.d_s
+        else:
+            w.d_s += deflection(contact, c, w)
+            w.d_gamma = (kappa - w.second_s - c.s * c.gamma) / (c.s + c.gamma * w.yields)
+            w.d_gamma += w.A[2, 2] * w.d_s
     if contact.mu > 0.0:
         if facets.shape[0] == 0:
             if w.lags != 0:
-                w.d_gamma = second_order.lagged_normal(contact.mu, c, kappa, w)
-            second_order.direction(contact.mu, c, w)
+                w.d_gamma = second_order.lagged_normal(mu, c, kappa, w)
+            second_order.direction(mu, c, w)
             if w.lags != 0:
-                w.d_s -= contact.mu * w.d_psi
+                w.d_s -= mu * w.d_psi
         else:
-            linearized.direction(contact.mu, c, facets, w)
+            linearized.direction(mu, c, facets, w)
+    if contact.compliant != 0:
+        w.d_s += w.yields * w.d_gamma
     contact_impulse(w.d_beta, w.d_gamma, facets, w.F)
 
 
@@ -221,15 +246,18 @@ def contact_answer(contact, c, facets, du, w):
         if w.lags != 0:
             d_gamma += w.A[2, 0] * du[0] + w.A[2, 1] * du[1]
         w.d_gamma += d_gamma
+        if contact.compliant != 0:
+            w.d_s += w.yields * d_gamma
     if contact.mu == 0.0:
         return
+    mu = friction_coefficient(contact, w)
     if facets.shape[0] == 0:
-        second_order.answer(contact.mu, du, d_gamma, w)
+        second_order.answer(mu, du, d_gamma, w)
         if w.lags != 0:
-            w.d_s -= contact.mu * (w.d_psi - d_psi)
-        w.slides = second_order.slides_on(contact.mu, c, w)
+            w.d_s -= mu * (w.d_psi - d_psi)
+        w.slides = second_order.slides_on(mu, c, w)
     else:
-        linearized.answer(contact.mu, c, facets, du, d_gamma, w)
+        linearized.answer(mu, c, facets, du, d_gamma, w)
 
 
 @kernel
@@ -241,7 +269,7 @@ def contact_second_order(contact, c, facets, on, w):
     if facets.shape[0] > 0:
         linearized.second_order(facets, on, w)
     else:
-        second_order.second_order(contact.mu, c, on, w)
+        second_order.second_order(friction_coefficient(contact, w), c, on, w)
 
 
 @kernel
@@ -260,7 +288,8 @@ def longest_straight_step(contact, c, w, facets, fraction, longest):
     if contact.mu == 0.0:
         return longest
     if facets.shape[0] == 0:
-        return min(longest, fraction * second_order.longest_step(contact.mu, c, w))
+        mu = friction_coefficient(contact, w)
+        return min(longest, fraction * second_order.longest_step(mu, c, w))
     return min(longest, fraction * linearized.longest_step(c, w, facets))
 
 
@@ -271,7 +300,8 @@ def contact_products(contact, c, w, facets, length):
     if contact.mu == 0.0:
         return product, product, product, 1
     if facets.shape[0] == 0:
-        total, largest, smallest = second_order.products(contact.mu, c, w, length)
+        mu = friction_coefficient(contact, w)
+        total, largest, smallest = second_order.products(mu, c, w, length)
         pairs = 3
     else:
         total, largest, smallest = linearized.products(c, w, facets, length)
@@ -305,7 +335,7 @@ def contact_follow(contact, c, w, facets):
     if w.jumps != 0.0 and w.straight == 0.0:
         contact_land(contact, c, w, facets)
     elif facets.shape[0] == 0 and contact.mu > 0.0:
-        second_order.follow(contact.mu, c, w)
+        second_order.follow(friction_coefficient(contact, w), c, w)
 
 
 @kernel
@@ -315,13 +345,22 @@ def contact_land(contact, c, w, facets):
     Of each pair the step has told a difference, impulse over mass less velocity, whose sign says
     which of the two is to be large: a contact may open or close, stick or slide in one step.
     """
+    normal = w.jumps
+    if contact.compliant != 0:
+        normal += deflection_slope(contact, c, w)
+    land(contact, c, w, facets, normal)
+
+
+@kernel
+def land(contact, c, w, facets, normal):
+    """`contact_land` with an inverse mass along the `normal`: what deflects has a larger one."""
     r, aim = w.jumps, w.aim
     if contact.kind != DRY:
-        impulse, c.s = split_pair(r * c.gamma - c.s, r * aim)
-        c.gamma = impulse / r
+        impulse, c.s = split_pair(normal * c.gamma - c.s, normal * aim)
+        c.gamma = impulse / normal
     if contact.mu == 0.0:
         return
     if facets.shape[0] == 0:
-        second_order.land(contact.mu, c, r, aim)
+        second_order.land(friction_coefficient(contact, w), c, r, aim)
     else:
         linearized.land(c, facets, r, aim)

@@ -8,7 +8,7 @@ rate over the interval stays below the bound.
 from robosim.compiled.kinds import CONE, DRY, LIMIT, RATE, TURN
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import pick
-from robosim.kernels.contact.kinematics import depth_left
+from robosim.kernels.contact.kinematics import step_back
 from robosim.kernels.equations.algebra import fill, quaternion_back
 from robosim.kernels.equations.joint import joint_motion_map
 
@@ -48,7 +48,7 @@ def start_coordinate(contact, joint, q, dt, w, t):
         fill(0.0, w.R[i])
     coordinate_rows(contact, joint, q, w.L, t)
     if contact.kind != DRY and contact.kind != RATE:
-        w.step_back = depth_left(coordinate_gap(contact, joint, q), dt)
+        step_back(contact, coordinate_gap(contact, joint, q), dt, w, t)
 
 
 @kernel

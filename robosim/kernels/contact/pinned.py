@@ -106,6 +106,8 @@ def loosen(system, work, poses):
                 continue
             if is_companion(other):
                 continue
+            if one.compliant != 0 or other.compliant != 0:
+                continue
             cosine = dot(w.frame[2], system.contacts[j].frame[2])
             if (cosine if alike else -cosine) > OPPOSITE:
                 continue
@@ -125,7 +127,7 @@ def give_room(system, work):
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         contact, w = work.slots[k], system.contacts[k]
-        if on_joint(contact):
+        if on_joint(contact) or contact.compliant != 0:
             continue
         if is_companion(contact):
             w.step_back = system.contacts[contact.leader].step_back

@@ -4,8 +4,11 @@ from math import inf
 
 from robosim.compiled.kinds import TORSION
 from robosim.kernels.compiler.jit import entry, kernel
+from robosim.kernels.contact.active_set import ground_gap
 from robosim.kernels.contact.kinematics import has_arm, on_joint, place_contact
 from robosim.kernels.contact.law import contact_impulse
+from robosim.kernels.contact.limits import coordinate_gap
+from robosim.kernels.contact.pinned import SLACK
 from robosim.kernels.contact.slots import find_near
 from robosim.kernels.contact.turning import is_companion, turn_to_world
 from robosim.kernels.equations.algebra import assign, fill
@@ -61,7 +64,32 @@ def world_impulse(contact, frame, c, facets, f, out):
         out[i] = frame[0, i] * f[0] + frame[1, i] * f[1]
         if contact.directed != 0:
             out[i] = c.friction[i]
-        out[i] += frame[2, i] * f[2]
+        out[i] += frame[2, i] * (f[2] + c.later * f[2])
+
+
+@entry
+def spring_energy(model, state, system, work):
+    """Energy of compliant contacts and limits at the knot [J]: of springs, without dissipation."""
+    load_poses(model, state, work.pose2)
+    total, first = 0.0, model.contacts.shape[0]
+    for k in range(first):
+        contact = model.contacts[k]
+        if contact.compliant == 0:
+            continue
+        if on_joint(contact):
+            gap = coordinate_gap(contact, model.joints[contact.joint], state.q)
+        else:
+            gap = ground_gap(contact, work.pose2[contact.body])
+        total += 0.5 * contact.stiffness * min(gap, 0.0) ** 2
+    for p in range(model.collision.pairs.shape[0]):
+        pair = model.collision.pairs[p]
+        if pair.compliant == 0:
+            continue
+        count = find_near(model, system, work, work.pose2, p, SLACK)
+        for n in range(count):
+            gap = work.collision.features[n].gap
+            total += 0.5 * pair.stiffness * min(gap, 0.0) ** 2
+    return total
 
 
 @entry

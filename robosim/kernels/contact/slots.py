@@ -169,6 +169,9 @@ def find_entered(model, system, work, p, moved, may_divide, dt, room):
     all the time, but must not be so at the end. With `room` [m] they are beyond what touches.
     """
     pair, ids, features = model.collision.pairs[p], work.ids, work.collision.features
+    if pair.compliant != 0 and in_use(ids, pair):
+        # What yields is entered, and what else then touches tells the next step.
+        return 0
     slot = free_slot(ids, pair, pair.slot_begin)
     allowed = max(OVERLAP * smaller_reach(model, pair), room)
     if moved < allowed:
@@ -336,6 +339,8 @@ def describe(model, pair, feature, contact, slot):
         if body < model.bodies.shape[0]:
             mass = max(mass, model.bodies[body].mass)
     contact.mass = mass
+    contact.compliant, contact.stiffness = pair.compliant, pair.stiffness
+    contact.dissipation, contact.damping, contact.moved = pair.dissipation, 0.0, pair.moved
     contact.resists, contact.drifts, contact.companions = SLIP, pair.drifts, pair.companions
     contact.directed, contact.axes = pair.directed, pair.axes
     contact.along, contact.across = pair.along, pair.across

@@ -17,6 +17,7 @@ from it what it has found.
 from robosim.compiled.kinds import PLANE, SLIP, TORSION
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.rows import read_row, row_of, write_row
+from robosim.kernels.contact.compliance import copy_deflection
 from robosim.kernels.contact.law import friction_size
 from robosim.kernels.equations.algebra import dot, fill, rotate
 
@@ -42,6 +43,7 @@ def describe_companion(slots, k, n):
     companion.mu = most / contact.scale
     companion.drifts, companion.directed = contact.drifts, contact.directed
     companion.along, companion.across = contact.along, contact.across
+    companion.compliant, companion.dissipation = contact.compliant, contact.dissipation
     for i in range(6):
         companion.surface[i], companion.surface_o[i] = contact.surface[i], contact.surface_o[i]
     return j
@@ -52,6 +54,8 @@ def start_companion(slots, contacts, j, poses, t):
     """L of a companion at the first knot, and what surfaces turn by themselves."""
     companion, w, leader = slots[j], contacts[j], contacts[slots[j].leader]
     w.step_back = leader.step_back
+    if companion.compliant != 0:
+        copy_deflection(leader, w)
     turning_rows(companion, leader.frame, (1.0, 0.0, 0.0, 0.0), 1.0, w.L)
     turning_rows(companion, leader.frame, (1.0, 0.0, 0.0, 0.0), -1.0, w.L_o)
     fill(0.0, w.L[2])

@@ -197,11 +197,14 @@ def central_step(model, system, work, length):
 
 @kernel
 def keeps_apart(model, system, work):
-    """Whether every gap in the equations is positive, or less deep than it was."""
+    """Whether every gap of hard contacts is positive, or less deep than it was."""
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         w = system.contacts[k]
-        if work.slots[k].kind != DRY and not everywhere(w.gap > w.step_back):
+        contact = work.slots[k]
+        if contact.kind == DRY or contact.compliant != 0:
+            continue
+        if not everywhere(w.gap > w.step_back):
             return False
     return True
 

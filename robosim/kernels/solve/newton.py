@@ -11,6 +11,7 @@ from robosim.compiled.memory import FACTORED
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import most_of_limbs
 from robosim.kernels.contact.answers import add_product, add_transposed, subtract_answer
+from robosim.kernels.contact.compliance import friction_coefficient
 from robosim.kernels.contact.kinematics import (
     differentiate_contact,
     move_contact,
@@ -66,12 +67,12 @@ def evaluate(scheme, model, state, system, loads, work, dt, info):
             else:
                 move_contact(contact, work.pose2, work.bodies, dt, w, t)
                 if w.lags != 0:
-                    w.u[2] += contact.mu * (w.lag - c.psi)
+                    w.u[2] += friction_coefficient(contact, w) * (w.lag - c.psi)
             if contact.body < nb:
                 add_transposed(w.L, w.f, work.impulse[contact.body].w)
             if contact.other < nb:
                 add_transposed(w.L_o, w.f, work.impulse[contact.other].w)
-        worst = max(worst, contact_violation(contact, c, model.facets, w.u, contact.mass))
+        worst = max(worst, contact_violation(contact, c, model.facets, w))
     laws, dynamics = scheme.residual(model, system, work, dt, info)
     if not isfinite(dynamics):
         return dynamics

@@ -1,6 +1,6 @@
 """Where contacts and limits close within an interval, so that a part of a step can end there."""
 
-from math import sqrt
+from math import inf, sqrt
 
 from robosim.compiled.kinds import CLOSES
 from robosim.kernels.compiler.features import NUMBER, feature
@@ -9,7 +9,7 @@ from robosim.kernels.contact.hits import is_closed, is_stop, may_be_hit
 from robosim.kernels.contact.kinematics import on_joint
 from robosim.kernels.contact.turning import is_companion
 from robosim.kernels.equations.algebra import dot
-from robosim.kernels.step.impact import gap_of, goes_round, growing, meet
+from robosim.kernels.step.impact import goes_round, growing, meet, signed_gap
 
 GRACE = 2e-3  # [s], times the accuracy: a gap that may be left where a part ends at a contact
 REACHED = 4.0  # times that: a gap that counts as closed
@@ -28,6 +28,8 @@ def grace(options):
 def closes(model, state, memory, work, options, dt):
     """1 if a contact or limit that was open has closed in the interval that was solved, else 0.
 
+    Or where one that is compliant has touched or parted.
+
     Leaves in part.ahead when the first one does, a little before, after the first knot [s]. And in
     part.stopped the fastest slip that has come to rest in the interval [m/s]; part.landed is 1 if
     something closes that has been within the gap that counts as none.
@@ -38,10 +40,14 @@ def closes(model, state, memory, work, options, dt):
         contact = work.slots[k]
         if not (may_be_hit(contact) or is_stop(contact)):
             continue
+        gap = signed_gap(model, contact, state, memory.system, work)
+        if contact.compliant != 0:
+            time = crossing(gap, memory.system.contacts[k].gap, dt, REACHED * left)
+            if BRIEF < time < first:
+                first, found = time, 1
         if not is_closed(contact, work.contacts[k]):
             continue
-        gap = gap_of(model, contact, state, memory.system, work)
-        if gap <= REACHED * left:
+        if gap <= REACHED * left or contact.compliant != 0:
             if not was_closed(memory.guesses, contact, k):
                 landed = 1
             elif contact.mu > 0.0 and may_be_hit(contact):
@@ -60,6 +66,17 @@ def closes(model, state, memory, work, options, dt):
     part = work.part[0]
     part.ahead, part.stopped, part.landed = first, stopped, landed
     return found
+
+
+@kernel
+def crossing(gap, after, dt, least):
+    """When a gap goes through zero over an interval [s], as of a line; inf if it does not.
+
+    Where a spring sets in or lets go, its force has a kink.
+    """
+    if min(abs(gap), abs(after)) > least and gap * after < 0.0:
+        return dt * gap / (gap - after)
+    return inf
 
 
 @kernel

@@ -84,7 +84,39 @@ def constraints_give(model, state, system, loads, work, options, dt, fine):
         contact, w = work.slots[k], system.contacts[k]
         if not on_joint(contact):
             laws -= contact.share * (w.f[0] * w.drift[0] + w.f[1] * w.drift[1])
+        if contact.compliant != 0:
+            laws += contact.share * work_of_spring(model, state, work, contact, w, dt)
     return somewhere(over_limbs(work_done - laws) > explained)
+
+
+@kernel
+def work_of_spring(model, state, work, contact, w, dt):
+    """Work of a compliant contact's normal impulse along the mean motion at the first knot [J]."""
+    along = 0.0
+    if on_joint(contact):
+        joint, mid = model.joints[contact.joint], state.joints[contact.joint].mid
+        single = joint.m_T + (joint.m_R if joint.m_R == 1 else 0)
+        for row in range(joint.m_T + joint.m_R):
+            after = work.joints[contact.joint].rate[row] if row < single else mid[row]
+            along += w.L[2, row] * (mid[row] + after)
+        return 0.5 * w.f[2] * along
+    if contact.body < model.bodies.shape[0]:
+        motion, before = work.bodies[contact.body], state.bodies[contact.body].v_mid
+        along += motions_along(w.L[2], motion, before, dt)
+    if contact.other < model.bodies.shape[0]:
+        motion, before = work.bodies[contact.other], state.bodies[contact.other].v_mid
+        along += motions_along(w.L_o[2], motion, before, dt)
+    return 0.5 * w.f[2] * along
+
+
+@kernel
+def motions_along(row, motion, before, dt):
+    """What a row (6,) has of the motion of a body over the interval and of that before it."""
+    along = 0.0
+    for i in range(3):
+        along += row[i] * (motion.v[i] + before[i])
+        along += row[3 + i] * (2.0 / dt * motion.P[1 + i] + before[3 + i])
+    return along
 
 
 @kernel

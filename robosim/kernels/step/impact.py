@@ -168,11 +168,15 @@ def growing(model, contact, w, options):
 @kernel
 def gap_of(model, contact, state, system, work):
     """The gap of a contact or limit at the knot where the state is [m], none where it is deep."""
+    return max(signed_gap(model, contact, state, system, work), 0.0)
+
+
+@kernel
+def signed_gap(model, contact, state, system, work):
+    """The same, negative where it is deep."""
     if on_joint(contact):
-        gap = coordinate_gap(contact, model.joints[contact.joint], state.q)
-    else:
-        gap = place_contact(contact, system.pose1, work.scratch[0])
-    return max(gap, 0.0)
+        return coordinate_gap(contact, model.joints[contact.joint], state.q)
+    return place_contact(contact, system.pose1, work.scratch[0])
 
 
 @feature(BOUNCE, soon=NUMBER, close=NUMBER)

@@ -6,6 +6,7 @@ from robosim.compiled.memory import PLACED
 from robosim.kernels.compiler.addresses import copy_record, read_word, write_word
 from robosim.kernels.compiler.duals import DIRECTIONS, number_of, slope, with_slope
 from robosim.kernels.compiler.jit import kernel, stage
+from robosim.kernels.contact.compliance import friction_coefficient
 from robosim.kernels.equations.algebra import fill
 from robosim.kernels.status import CONVERGED
 from robosim.kernels.step.closure import move_onto_loops, start_near
@@ -131,7 +132,8 @@ def store_contacts(model, guesses, system, work, contacts):
         contact, c, out = work.slots[k], guesses.contacts[k], contacts[count]
         out.slot, out.kind, out.resists = k, contact.kind, contact.resists
         out.body, out.other, out.joint = contact.body, contact.other, contact.joint
-        out.mass, out.mu, out.gamma, out.s, out.psi = contact.mass, contact.mu, c.gamma, c.s, c.psi
+        out.mass, out.mu = contact.mass, friction_coefficient(contact, system.contacts[k])
+        out.gamma, out.s, out.psi = c.gamma, c.s, c.psi
         out.friction, out.step_back = size(model.facets, c.beta), system.contacts[k].step_back
         count += 1
     return count

@@ -12,8 +12,15 @@ from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import everywhere, over_limbs, pick, somewhere
 from robosim.kernels.contact.active_set import enter, use_coordinates
 from robosim.kernels.contact.answers import add_product, add_transposed
+from robosim.kernels.contact.compliance import is_soft
 from robosim.kernels.contact.directions import note_friction
-from robosim.kernels.contact.kinematics import is_plane, on_joint, start_contact
+from robosim.kernels.contact.kinematics import (
+    frame_contact,
+    is_plane,
+    on_joint,
+    place_contact,
+    step_back,
+)
 from robosim.kernels.contact.law import contact_stiffness
 from robosim.kernels.contact.limits import start_coordinate
 from robosim.kernels.contact.pads import hold_pad, is_socket, own_share, pad_rows
@@ -22,6 +29,7 @@ from robosim.kernels.contact.turning import hold_companion, is_companion, start_
 from robosim.kernels.equations.algebra import (
     assign,
     clear_rows,
+    cross,
     dot,
     fill,
     rotate,
@@ -44,6 +52,7 @@ RELEASES = 4  # how often that which is pulled is let go
 MOVES = 1e300  # in place of any other rate
 OPEN = -1e300  # in place of that of a landing
 BEYOND = 1e-9  # part of its bound by which a rate at a knot may be beyond it
+STIFFER = 0.99  # part that springs are held by from which on factors are as good as for hard ones
 STIFF = 1e9  # masses of its contact by which a rate is held
 
 
@@ -114,6 +123,7 @@ def begin_projection(model, system, work, dt):
                 rate = (w.gap - w.gap1) / abs(dt)
                 comes_out = (1.0 - contact.apart) * rate
                 w.rate = pick(rate < -LANDING, OPEN, pick(rate > STAYS, comes_out, 0.0))
+                w.rate = pick(is_soft(contact, w) != 0.0, MOVES, w.rate)
     for k in range(model.n_ground, model.contacts.shape[0]):
         if work.slots[k].kind == RATE:
             system.contacts[k].stop = 0.0
@@ -209,6 +219,7 @@ def carry_momenta(scheme, model, system, loads, work, options, dt):
         known[3] -= dt * (v[1] * e[2] - v[2] * e[1])
         known[4] -= dt * (v[2] * e[0] - v[0] * e[2])
         known[5] -= dt * (v[0] * e[1] - v[1] * e[0])
+    push_springs(model, system, work)
     scheme.push_joints(model, system, loads, work, dt)
     if model.drags.shape[0] > 0:
         drag_ahead(model.drags, work.pose2, work.bodies, dt, work.drags, work.known)
@@ -218,6 +229,38 @@ def carry_momenta(scheme, model, system, loads, work, options, dt):
             work.known[i].w[k] += 0.5 * dt * heavy * options.gravity[k]
         for k in range(6):
             work.known[i].w[k] += 0.5 * dt * loads.external[i].w[k]
+
+
+@kernel
+def push_springs(model, system, work):
+    """What compliant contacts and limits give at the second knot, into work.known and `half`."""
+    nb, t = model.bodies.shape[0], work.scratch[0]
+    for n in range(1, work.active[0] + 1):
+        k = work.active[n]
+        contact, c, w = work.slots[k], work.contacts[k], system.contacts[k]
+        if contact.compliant == 0 or is_companion(contact):
+            continue
+        c.later = w.later
+        size = w.later * c.gamma
+        if on_joint(contact):
+            joint, law = model.joints[contact.joint], work.joints[contact.joint]
+            for row in range(joint.m_T + joint.m_R):
+                law.half[row] += size * w.R[2, row]
+            continue
+        place_contact(contact, work.pose2, t)
+        if contact.body < nb:
+            push_along(size, t.w, t.y, t.f, work.known[contact.body].w)
+        if contact.other < nb:
+            push_along(-size, t.w, t.z, t.f, work.known[contact.other].w)
+
+
+@kernel
+def push_along(size, normal, arm, moment, out):
+    """out (6,) += the wrench of an impulse along a normal, at an arm."""
+    cross(arm, normal, moment)
+    for i in range(3):
+        out[i] += size * normal[i]
+        out[3 + i] += size * moment[i]
 
 
 @kernel
@@ -266,7 +309,7 @@ def project(scheme, model, system, loads, work, dt, drag):
     for j in range(model.joints.shape[0]):
         if work.joints[j].rows > model.joints[j].n_T + model.joints[j].n_R:
             knot_law(model, loads, work, j, dt)
-    hold_contacts(scheme, model, system, work, dt, drag)
+    soft = hold_contacts(scheme, model, system, work, dt, drag)
     if scheme.solve_held(model, system, work) != 0:
         return SINGULAR
     for i in range(model.bodies.shape[0]):
@@ -276,7 +319,7 @@ def project(scheme, model, system, loads, work, dt, drag):
             assign(work.rhs[model.joints[j].node].w, work.joints[j].ahead)
     for n in range(model.couplings.shape[0]):
         work.couplings[n].ahead = work.rhs[model.couplings[n].node].w[0]
-    system.valid[FACTORED] = 1
+    system.valid[FACTORED] = 0 if soft else 1
     return CONVERGED
 
 
@@ -334,11 +377,20 @@ def strays(model, work, dt):
 
 @kernel
 def hold_contacts(scheme, model, system, work, dt, drag):
-    """Let all contacts in the equations resist; with `drag` friction follows normal impulses."""
+    """Let all contacts in the equations resist; with `drag` friction follows normal impulses.
+
+    Returns whether some do so less than over an interval, as springs do.
+    """
+    soft = False
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         contact, w = work.slots[k], system.contacts[k]
         contact_stiffness(contact, work.contacts[k], model.facets, w)
+        if contact.compliant != 0:
+            # What the momenta have of a spring does not answer.
+            for i in range(3):
+                w.A[i, 2] *= w.held
+            soft = soft or somewhere(w.held < STIFFER)
         if not drag:
             w.A[0, 2], w.A[1, 2] = 0.0, 0.0
         if is_companion(contact):
@@ -357,6 +409,7 @@ def hold_contacts(scheme, model, system, work, dt, drag):
             hold_turning(scheme, model, k, system, work, dt)
         else:
             hold_contact(scheme, model, contact, w, system, work, dt)
+    return soft
 
 
 @kernel
@@ -376,18 +429,34 @@ def hold_contact(scheme, model, contact, w, system, work, dt):
         condense_contact(scheme, model, contact, w, system, work, True)
         axis = 0 if contact.kind == DRY else 2
         w.F[axis] = -w.A[axis, axis] * w.rate
+        if contact.compliant != 0:
+            add_missing(w)
         if contact.kind == DRY:
             # What slides on is held back by the half of the friction that belongs to the interval.
             w.F[axis] += own_share(work, contact) * w.f[axis]
         for row in range(joint.m_T + joint.m_R):
             law[row] += w.L[axis, row] * w.F[axis]
         return
-    # As the next interval starts it; at a knot L is R as well.
+    # As the next interval starts it, but for its deflection; at a knot L is R as well.
     before = w.gap1
-    start_contact(contact, work.pose2, dt, w, t)
-    w.gap1 = before
+    gap = place_contact(contact, work.pose2, t)
+    if contact.compliant == 0:
+        step_back(contact, gap, dt, w, t)
+        w.gap1 = before
+    frame_contact(contact, work.pose2, gap, dt, w, t)
     condense_contact(scheme, model, contact, w, system, work, True)
     resist_change(w.L, w.L_o, contact, w, work, nb, dt, w.rate)
+
+
+@kernel
+def add_missing(w):
+    """w.F += what the momenta lack of the half of a compliant contact's impulse at the knot.
+
+    Of the normal they have what acts at the second knot, and nothing of friction.
+    """
+    w.F[0] += 0.5 * w.f[0]
+    w.F[1] += 0.5 * w.f[1]
+    w.F[2] += w.lacks * w.f[2]
 
 
 @kernel
@@ -419,6 +488,8 @@ def resist_change(R, R_o, contact, w, work, nb, dt, rate):
     rotate(w.A, t.w, w.F)
     for i in range(3):
         w.F[i] = -w.F[i]
+    if contact.compliant != 0:
+        add_missing(w)
     if contact.body < nb:
         add_transposed(w.L, w.F, work.rhs[contact.body].w)
     if contact.other < nb:

@@ -61,7 +61,8 @@ def comes_back(case: Case, suffix: str) -> bool:
             names = [joint.name for joint in case.robot.joints]
             hold(any(name in str(error) for name in names), f"names nothing: {error}")
             return False
-        again = robosim.load(path, **({} if case.touches else {"ground": False}))
+        options = {} if case.touches else {"ground": False}
+        again = robosim.load(path, compliant="compliant" in case.features, **options)
     # A carrier has another mass when it is read.
     whole = all(told.startswith(HARMLESS) for told in lost) and "massless" not in case.features
     if case.pd is not None or not whole:

@@ -1,0 +1,67 @@
+"""Derivatives of steps with compliant contacts and limits, beside differences of steps."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from step_differences import compare
+from touching_ground import on_something
+
+from robosim import Body, Geometry, Joint, Mechanism, Simulation
+from robosim.models import builders
+
+pytestmark = pytest.mark.slow
+
+EDGE = 0.2
+SMOOTH = 1e-3  # contact_speed [m/s]
+
+
+@pytest.mark.parametrize("stiffness", [2e3, 1e6])
+@pytest.mark.parametrize("way", ["half-space", "body"])
+def test_a_box_that_slides_and_turns(way, stiffness):
+    shape = Geometry("box", (EDGE,) * 3, friction=0.5, stiffness=stiffness, dissipation=0.7)
+    inertia = 2.0 * EDGE**2 / 6 * np.eye(3)
+    robot = on_something(shape, 2.0, inertia, EDGE / 2, way)
+    sim = Simulation(robot, 1e-3, tolerance=1e-13, contact_speed=SMOOTH)
+    v = np.zeros(robot.nv)
+    v[:6] = 0.6, 0.8, 0, 0, 0, 3.0
+    sim.set_state(sim.q, v)
+    sim.run(0.01)
+    found = compare(sim, step=1e-7, within=1e-4)
+    assert len(found.contacts) == 4
+
+
+@pytest.mark.parametrize("speed", [0.0, 0.7])
+def test_a_ball_on_a_spring(speed):
+    robot = builders.sphere()
+    (point,) = robot.contacts
+    point = replace(point, rolling_friction=1e-3, stiffness=1e4, dissipation=0.3)
+    robot = replace(robot, contacts=(point,))
+    sim = Simulation(robot, 1e-3, tolerance=1e-13, contact_speed=SMOOTH)
+    sim.set_state(sim.q, [speed, 0.0, -0.4, 0.0, 0.2 / point.radius, 1.0])
+    sim.run(0.008)
+    compare(sim, step=1e-8, within=2e-4)
+
+
+@pytest.mark.parametrize("solver", ["articulated", "ldu"])
+@pytest.mark.parametrize("kind", ["revolute", "spherical"])
+def test_limits(kind, solver):
+    body = Body("arm", 2.0, np.diag([0.01, 0.02, 0.03]))
+    more = {"cone": 0.4} if kind == "spherical" else {"axis": (0, 1, 0), "upper": 0.4}
+    joint = Joint(
+        "j", kind, None, "arm", child_position=(-0.5, 0, 0), limit_stiffness=500.0,
+        limit_damping=0.3, **more,
+    )  # fmt: skip
+    sim = Simulation(
+        Mechanism("arm", (body,), (joint,)),
+        1e-3,
+        tolerance=1e-13,
+        contact_speed=SMOOTH,
+        solver=solver,
+    )
+    sim.set_state([np.cos(0.22), 0.0, np.sin(0.22), 0.0] if kind == "spherical" else [0.44])
+    sim.run(0.01)
+    found = compare(sim, step=1e-8, within=1e-4)
+    assert found.contacts
