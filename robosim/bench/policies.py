@@ -45,10 +45,19 @@ def follow(robot: Mechanism, torques: Array, timestep: float) -> Compiled:
 
 
 def our_episodes(
-    robot: Mechanism, q: Array, tables: list[Array], timestep: float, size: int
+    robot: Mechanism,
+    q: Array,
+    tables: list[Array],
+    timestep: float,
+    size: int,
+    accuracy: float | None = None,
 ) -> Contender:
-    """robosim in all episodes, with its slowest step and the number of episodes that fail."""
-    sim = Simulation(robot, timestep)
+    """robosim in all episodes, with its slowest step and the number of episodes that fail.
+
+    A step to an accuracy is divided if it takes more than the two halves that tell its error.
+    """
+    sim = Simulation(robot, timestep, accuracy=accuracy)
+    whole = 1 if accuracy is None else 2
     followed = [follow(robot, torques, timestep) for torques in tables]
     steps = HELD * len(tables[0])
 
@@ -72,7 +81,7 @@ def our_episodes(
                 before = time.thread_time()
                 info = sim.step(tau)
                 times.append(time.thread_time() - before)
-                divided += info.substeps > 1
+                divided += info.substeps > whole
         except ConvergenceError:
             lost += 1
     figures = {

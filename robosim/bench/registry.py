@@ -9,6 +9,7 @@ from typing import Any
 
 import robosim
 from robosim.bench import (
+    accuracy,
     batch,
     bins,
     calls,
@@ -35,6 +36,7 @@ CASES: tuple[Case, ...] = (
     *chains.CASES,
     *legged.CASES,
     *policies.CASES,
+    *accuracy.CASES,
     *batch.CASES,
     *bins.CASES,
     *calls.CASES,

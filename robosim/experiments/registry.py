@@ -14,6 +14,7 @@ import numpy as np
 import robosim
 from robosim.errors import OptionError, RobosimError
 from robosim.experiments import (
+    accuracy,
     agreement,
     atlas,
     chains,
@@ -72,6 +73,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     convergence.NEWTON,
     friction.FRICTION,
     whip.WHIP,
+    accuracy.ACCURACY,
     redmax.SPLINES,
     redmax.HYBRID,
     redmax_formulation.SCENES,

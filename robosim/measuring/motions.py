@@ -8,7 +8,7 @@ a solid ball of the same inertia reaches.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,17 +20,12 @@ from robosim import quaternions
 from robosim.control.controllers import PD, stand
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ConvergenceError
-from robosim.measuring.runs import exponent
 from robosim.models.builders import cube, sphere, three_link_loop
 from robosim.simulation import Simulation
 
 Array = NDArray[np.float64]
 G = 9.81
 BALL = 2.5  # square of a solid ball's radius, over that of its gyration
-ACCURACIES = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
-USUAL = 1e-4
-FIXED = (1e-2, 5e-3, 2e-3, 1e-3, 5e-4, 2e-4, 1e-4, 5e-5, 2e-5)  # [s]
-STEP = 1e-2  # [s], that accuracies divide
 FALL, RESTITUTION = 0.5, 0.9  # [m], of the ball
 SPEED, FRICTION = 1.0, 0.5  # [m/s], of the block that slides
 
@@ -59,6 +54,11 @@ class Motion:
     seconds: float
     pd: PD | None = None
     exact: Array | None = None
+
+    def end(self) -> Array:
+        """Points (4 nb, 3) at the end, in closed form [m]."""
+        x = np.asarray(self.exact)
+        return points_of(self.robot, x, np.broadcast_to(np.eye(3), (len(x), 3, 3)))
 
 
 @dataclass(frozen=True)
@@ -205,96 +205,3 @@ def timed(
         take()
         times.append(time.process_time() - begin)
     return tuple(times[1:])
-
-
-@dataclass(frozen=True)
-class Curves:
-    """Runs of robosim of one motion, and what they are compared with.
-
-    Attributes
-    ----------
-    motion : Motion
-    reference : (4 nb, 3)
-        Points at the end [m]: in closed form, or of the smallest accuracy.
-    accurate, fixed : tuple of Run
-        By accuracy and by timestep, from coarse to fine.
-    doubt : float [m]
-        Distance of the reference from the finest fixed steps.
-    """
-
-    motion: Motion
-    reference: Array
-    accurate: tuple[Run, ...]
-    fixed: tuple[Run, ...]
-    doubt: float
-
-    def error(self, of: Run) -> float:
-        """Error of a run of robosim [m]."""
-        return distance(of.points, self.reference)
-
-    def slope(self) -> float:
-        """Exponent of the error over the accuracy; NaN if a run failed."""
-        errors = [self.error(one) for one in self.accurate]
-        if not np.isfinite(errors).all():
-            return float("nan")
-        return exponent([one.setting for one in self.accurate], errors)
-
-    def worst(self) -> float:
-        """Largest error over what the accuracy allows in the time of the motion."""
-        parts = [self.error(one) / (one.setting * self.motion.seconds) for one in self.accurate]
-        return float(np.max(parts))
-
-    def gain(self, of: Run) -> tuple[float, bool]:
-        """CPU time of fixed steps over that of a run, at its error; False: that is a least value.
-
-        It is a least value if no fixed steps have so small an error.
-        """
-        runs = [(self.error(one), one.least) for one in self.fixed if one.cpu]
-        time, reached = cost(runs, self.error(of))
-        return time / of.least, reached
-
-
-def cost(runs: Sequence[tuple[float, float]], error: float) -> tuple[float, bool]:
-    """CPU time [s] for an error, by runs (error, CPU time [s]) from coarse to fine.
-
-    Interpolated in logarithms between the last run that is not accurate enough and the next one.
-    So errors that are small by chance do not count unless all finer runs are as accurate. False
-    with the longest time if even the last run is not accurate enough.
-    """
-    large = [k for k, (found, _) in enumerate(runs) if not found <= error]
-    if not large:
-        return runs[0][1], True
-    last = large[-1]
-    if last == len(runs) - 1:
-        return runs[-1][1], False
-    (e0, t0), (e1, t1) = runs[last], runs[last + 1]
-    part = np.log(e0 / error) / np.log(e0 / max(e1, 1e-300))
-    return float(t0 * (t1 / t0) ** part), True
-
-
-def curves(
-    motion: Motion,
-    accuracies: Sequence[float] = ACCURACIES,
-    steps: Sequence[float] = FIXED,
-    repetitions: int = 3,
-    note: Callable[[str], None] = lambda text: None,
-) -> Curves:
-    """Run a motion with all accuracies and all fixed steps.
-
-    Without a closed form, the smallest accuracy is the reference, and is left out.
-    """
-    accurate = []
-    for accuracy in accuracies:
-        note(f"{motion.name}: accuracy {accuracy:g}")
-        accurate.append(run(motion, STEP, accuracy, repetitions))
-    fixed = []
-    for timestep in steps:
-        note(f"{motion.name}: {1e3 * timestep:g} ms")
-        fixed.append(run(motion, timestep, None, repetitions))
-    if motion.exact is None:
-        reference = accurate.pop().points
-    else:
-        turns = np.broadcast_to(np.eye(3), (len(motion.exact), 3, 3))
-        reference = points_of(motion.robot, motion.exact, turns)
-    doubt = distance(reference, fixed[-1].points)
-    return Curves(motion, reference, tuple(accurate), tuple(fixed), doubt)

@@ -1,7 +1,8 @@
 """Motions with impacts in MuJoCo at fixed steps, and in Drake with CENIC, its steps to an accuracy.
 
 The contacts of both are compliant. So each is compared with its own limit, that of its finest
-setting. Drake [Kurtz2025] has point contacts, and friction that is regularized.
+setting. Drake has point contacts, and friction that is regularized. CENIC is that of
+arXiv 2511.08771.
 """
 
 from __future__ import annotations
