@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from robosim.errors import PeerError
-from robosim.experiments.drawing import COLOURS, panels
+from robosim.experiments.drawing import COLOURS
 from robosim.experiments.experiment import Experiment, Result, Setup
 from robosim.measuring.error_curves import (
     ACCURACIES,
@@ -15,6 +15,7 @@ from robosim.measuring.error_curves import (
     Curves,
     Line,
     draw_errors,
+    grid,
     motion_curves,
     targets_of,
 )
@@ -62,8 +63,7 @@ def run_accuracy(setup: Setup) -> Result:
     )
 
     def draw(figure: Figure) -> None:
-        axes = panels(figure, 1, len(chosen))[0]
-        for ax, motion in zip(axes, chosen, strict=True):
+        for ax, motion in zip(grid(figure, len(chosen)), chosen, strict=True):
             draw_errors(ax, f"{motion.name}, {motion.seconds:g} s", lines[motion.name])
 
     return Result(
@@ -88,6 +88,7 @@ def _entry(found: Curves) -> dict[str, Any]:
 
     return {
         "reference_to_finest_fixed_steps_m": found.doubt,
+        "reference_to_accuracy_in_other_steps_m": found.again,
         "accuracies": listed("accuracy", found.accurate),
         "fixed_steps": listed("timestep_s", found.fixed),
         "slope": found.slope(),

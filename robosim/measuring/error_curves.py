@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -15,12 +15,14 @@ from robosim.measuring.target import Target
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 Array = NDArray[np.float64]
 ACCURACIES = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 USUAL = 1e-4
 FIXED = (1e-2, 5e-3, 2e-3, 1e-3, 5e-4, 2e-4, 1e-4, 5e-5, 2e-5)  # [s]
 STEP = 1e-2  # [s], that accuracies divide
+OTHER = 2e-3  # [s], likewise, to check the reference
 SLOPE = 0.8  # least exponent of the error over the accuracy
 GAIN = 3.0  # least CPU time of fixed steps over that of steps to an accuracy
 
@@ -28,7 +30,10 @@ GAIN = 3.0  # least CPU time of fixed steps over that of steps to an accuracy
 class Choice(Protocol):
     """What `motion_curves` needs of the setup of a benchmark or an experiment."""
 
-    note: Callable[[str], None]
+    @property
+    def note(self) -> Callable[[str], None]:
+        """Called with a short text about the present part of the run."""
+        ...
 
     def choose(self, full: Any, quick: Any) -> Any:
         """One of two values: for a full run, or for a quick one."""
@@ -46,8 +51,9 @@ class Curves:
         Points at the end [m]: in closed form, or of the smallest accuracy.
     accurate, fixed : tuple of Run
         By accuracy and by timestep, from coarse to fine.
-    doubt : float [m]
-        Distance of the reference from the finest fixed steps.
+    doubt, again : float [m]
+        Distance of the reference from the finest fixed steps, and from the smallest accuracy in
+        steps of another length.
     """
 
     motion: Motion
@@ -55,6 +61,7 @@ class Curves:
     accurate: tuple[Run, ...]
     fixed: tuple[Run, ...]
     doubt: float
+    again: float
 
     def error(self, of: Run) -> float:
         """Error of a run of robosim [m]."""
@@ -115,7 +122,8 @@ def motion_curves(motion: Motion, setup: Choice) -> Curves:
         fixed.append(run(motion, timestep, None, repetitions))
     reference = accurate.pop().points if motion.exact is None else motion.end()
     doubt = distance(reference, fixed[-1].points)
-    return Curves(motion, reference, tuple(accurate), tuple(fixed), doubt)
+    again = distance(reference, run(motion, OTHER, ACCURACIES[-1], 1).points)
+    return Curves(motion, reference, tuple(accurate), tuple(fixed), doubt, again)
 
 
 def targets_of(found: Curves) -> tuple[Target, ...]:
@@ -143,6 +151,17 @@ class Line(NamedTuple):
     style: str
     colour: str
     runs: Sequence[tuple[float, float]]
+
+
+def grid(figure: Figure, count: int) -> Iterable[Axes]:
+    """Axes of a figure, three in a row."""
+    columns = min(count, 3)
+    rows = -(-count // columns)
+    figure.set_size_inches(4.8 * columns, 4.2 * rows + 0.4)
+    axes = figure.subplots(rows, columns, squeeze=False).ravel()
+    for unused in axes[count:]:
+        unused.set_axis_off()
+    return list(axes[:count])
 
 
 def draw_errors(axes: Axes, title: str, lines: Sequence[Line]) -> None:

@@ -107,7 +107,7 @@ def drake_runs(
     if robot.loop_joints:
         raise PeerError("loops are not closed in Drake's continuous time")
     world = Drake(motion)
-    found = []
+    found: list[Run] = []
     for accuracy in (accuracies[-1], *accuracies[:-1]):
         note(f"{motion.name}: Drake, accuracy {accuracy:g}")
         found.append(world.run(accuracy, repetitions if found else 1))
@@ -202,7 +202,8 @@ class Drake:
 
     def run(self, accuracy: float, repetitions: int) -> Run:
         """The motion with an accuracy of CENIC."""
-        robot, made = self._motion.robot, []
+        robot = self._motion.robot
+        made: list[Any] = []
         lost = np.full((4 * len(robot.bodies), 3), np.nan)
         try:
             cpu = timed(
