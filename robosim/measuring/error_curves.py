@@ -103,6 +103,8 @@ def cost(runs: Sequence[tuple[float, float]], error: float) -> tuple[float, bool
     if last == len(runs) - 1:
         return runs[-1][1], False
     (e0, t0), (e1, t1) = runs[last], runs[last + 1]
+    if not np.isfinite((e0, t0)).all():
+        return t1, True
     part = np.log(e0 / error) / np.log(e0 / max(e1, 1e-300))
     return float(t0 * (t1 / t0) ** part), True
 
