@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 import robosim
 from robosim.bench.case import Case, Setup
@@ -37,6 +38,7 @@ from robosim.simulation import Simulation
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+Array = NDArray[np.float64]
 ERROR = "error [m]"
 LEVELS = (1e-3, 1e-4)  # [m], at which times are compared
 SLIDES = (1e-3, 5e-3, 2e-2)  # [s]
@@ -68,8 +70,11 @@ def row_of(motion: Motion, found: Run, error: float, note: str = "") -> Row:
     )
 
 
-def peer_rows(setup: Setup, motion: Motion) -> list[Row]:
-    """All runs of the installed peers, with their errors against their own limits."""
+def peer_rows(setup: Setup, motion: Motion, reference: Array) -> list[Row]:
+    """All runs of the installed peers, with their errors against their own limits.
+
+    A first row has the distance of a limit from the reference (4 nb, 3) of robosim.
+    """
     rows = []
     for peer, runs in PEERS.items():
         if not setup.has(peer):
@@ -79,6 +84,9 @@ def peer_rows(setup: Setup, motion: Motion) -> list[Row]:
         except PeerError as error:
             rows.append(Row(NAMES[peer], motion.name, None, note=f"cannot: {error}"))
             continue
+        away = {"distance from the reference [m]": distance(limit.points, reference)}
+        told = f"{motion.name}: the limit, {limit.told} at {limit.setting:g}"
+        rows.append(Row(NAMES[peer], told, None, away))
         rows += [row_of(motion, one, distance(one.points, limit.points)) for one in others]
     return rows
 
@@ -93,7 +101,7 @@ def solve(setup: Setup, motion: Motion) -> tuple[list[Row], list[Target]]:
         note = f"fixed steps take {more}{gain:.3g} times as long for this error"
         rows.append(row_of(motion, one, found.error(one), note))
     rows += [row_of(motion, one, found.error(one)) for one in found.fixed]
-    rows += peer_rows(setup, motion)
+    rows += peer_rows(setup, motion, found.reference)
     told = f"{motion.name}: its error is the distance of the finest fixed steps"
     times = level_times(lines_of(rows, motion))
     errors = {ERROR: found.doubt, "accuracy 1e-06, steps of 2 ms [m]": found.again}
@@ -130,7 +138,7 @@ def standing(setup: Setup) -> tuple[list[Row], list[Target]]:
         told = f"A1 standing for {seconds:g} s: {how} of {1e3 * timestep:g} ms"
         go = stepping(sim, stand(robot, implicit=True), steps)
 
-        def start(sim: Simulation = sim, q: np.ndarray = q) -> None:
+        def start(sim: Simulation = sim, q: Array = q) -> None:
             sim.set_state(q)
 
         # One "step" is the whole run, as of all other rows.
