@@ -45,12 +45,17 @@ def test_all_pairs_that_may_occur_together_do():
             assert fits(name, frozenset(row[:k] + row[k + 1 :]))
 
 
+def refuse(pair: tuple[str, str]) -> None:
+    """Build a mechanism that the library refuses, itself or its simulation."""
+    case = build(pair, Drawn.again({}))
+    Simulation(case.robot, **case.options)
+
+
 @pytest.mark.parametrize("pair", REFUSED, ids=names)
 def test_pairs_that_are_refused(pair):
     error, told = REFUSED[pair]
-    case = build(pair, Drawn.again({}))
     with pytest.raises(error, match=told):
-        Simulation(case.robot, **case.options)
+        refuse(pair)
 
 
 def test_a_mechanism_comes_again_from_its_numbers():
