@@ -141,10 +141,12 @@ class Campaign:
 
 def failure(name: str, case: Case) -> str | None:
     """What a check says that fails; None if it holds, and nothing if it does not apply."""
+    if not case.robot.nv:
+        return ""
     try:
         return None if CHECKS[name](case) else ""
     except robosim.ConvergenceError as error:
-        return "" if may_not_follow(case) else f"ConvergenceError: {error}"
+        return "" if may_not_follow(case, error) else f"ConvergenceError: {error}"
     except Exception as error:
         return f"{type(error).__name__}: {' '.join(str(error).split())}"
 

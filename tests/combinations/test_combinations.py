@@ -74,7 +74,7 @@ def keeps(case: Case, checks: Mapping[str, Check]) -> None:
             try:
                 check(case)
             except Exception as error:
-                if isinstance(error, ConvergenceError) and may_not_follow(case):
+                if isinstance(error, ConvergenceError) and may_not_follow(case, error):
                     return
                 numbers = {key: values for key, values in case.numbers.items() if any(values)}
                 error.add_note(f"{name} of again({case.features}, {numbers})")
@@ -99,7 +99,7 @@ def look(row: tuple[str, ...], checks: Mapping[str, Check], examples: int) -> No
     )
     @given(cases(row))
     def draw(case: Case) -> None:
-        if not is_plain(case):
+        if not is_plain(case) and case.robot.nv:
             keeps(case, checks)
 
     draw()
@@ -119,7 +119,7 @@ def test_what_is_promised_of_derivatives(row):
 @pytest.mark.parametrize("fault", KNOWN, ids=lambda fault: f"{fault.check}-{fault.case[0]}")
 def test_known_faults_are_still_there(fault):
     """One that is mended has to leave KNOWN, and is looked for again in all mechanisms."""
-    with pytest.raises(AssertionError):
+    with pytest.raises((AssertionError, ConvergenceError)):
         FAST[fault.check](again(*fault.case))
 
 
