@@ -43,7 +43,8 @@ def through(suffix: str) -> Callable[[Case], bool]:
     """A check of a format of model files."""
 
     def check(case: Case) -> bool:
-        found = [comes_back(one, suffix) for one in (case, case.twin("smooth"))]
+        both = (one for one in (case, case.twin("smooth")) if one.robot.nv)
+        found = [comes_back(one, suffix) for one in both]
         return any(found)
 
     check.__name__ = f"{suffix}_files_come_back"
