@@ -202,7 +202,7 @@ class SimulationBase:
         seconds : float [s]
         controller : callable(sim) -> torques (nu,) or a PD, or the name of a built-in one, or None
         progress : bool
-            Whether to show a progress bar on stderr.
+            Whether to show a progress bar on stderr and, with an accuracy, the shortest interval.
         every : int
             Number of steps between samples of the log. The motion does not depend on it. In
             maximal coordinates, without contacts and torques, steps that are not logged take two
@@ -228,7 +228,12 @@ class SimulationBase:
                 chunks.append(chunk)
                 advance(self.steps - before)
                 before = self.steps
+        if progress:
+            self._tell_sizes()
         return Log.from_chunks(self.robot, self.timestep * every, chunks, also)
+
+    def _tell_sizes(self) -> None:
+        """Print on stderr what steps to an accuracy have come to; nothing for other steps."""
 
     def stream(
         self,

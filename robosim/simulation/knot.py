@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
@@ -195,6 +196,15 @@ class Knot(Frames, SimulationBase):
             sum(float(pace["error"]) for pace in taken),
             sum(int(pace["events"]) for pace in taken),
         )
+
+    def _tell_sizes(self) -> None:
+        sizes = self.step_sizes
+        if sizes.intervals:
+            print(
+                f"{sizes.intervals} intervals, the shortest {sizes.shortest:.3g} s; estimated "
+                f"error {sizes.error:.2g} m",
+                file=sys.stderr,
+            )
 
     def constraint_violation(self) -> float:
         """Largest violation of a joint [m, or the sine of half an angle] at the knot."""

@@ -51,6 +51,17 @@ def test_a_ball_bounces_ten_times(timestep, accuracy):
     assert 10 <= sim.step_sizes.events <= 20
 
 
+@pytest.mark.parametrize("accuracy", [1e-2, 1e-4, 1e-6])
+def test_bounces_without_end_come_to_rest(accuracy):
+    """Zeno's: infinitely many in a finite time, of which those faster than can be told are one."""
+    sim = Simulation(ball(0.6), 0.01, accuracy=accuracy, restitution_threshold=0.0)
+    sim.set_state([0, 0, 0.6, 1, 0, 0, 0])
+    sim.run(3.0)
+    assert abs(sim.q[2] - 0.1) < accuracy
+    assert abs(sim.v[2]) < 1e-2
+    assert sim.step_sizes.events < 200
+
+
 @pytest.mark.parametrize("timestep", [0.001, 0.005, 0.02])
 @pytest.mark.parametrize("accuracy", [1e-3, 1e-4, 1e-5, 1e-6])
 def test_a_block_slides_to_rest(timestep, accuracy):

@@ -110,6 +110,13 @@ def test_a_log_of_step_sizes(a1):
     np.testing.assert_array_equal(plain.extra["step.shortest"][1:], 0.01)
 
 
+def test_a_run_with_a_progress_bar_tells_the_shortest_interval(a1, capfd):
+    dropped(a1).run(0.2, progress=True)
+    assert "intervals, the shortest" in capfd.readouterr().err
+    dropped(a1, accuracy=None).run(0.05, progress=True)
+    assert "shortest" not in capfd.readouterr().err
+
+
 def test_forces_are_those_over_the_last_intervals(a1):
     """A robot that stands: its feet carry its weight, whatever the lengths of intervals."""
     sim = dropped(a1)
