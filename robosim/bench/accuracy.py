@@ -31,8 +31,8 @@ from robosim.measuring.error_curves import (
 )
 from robosim.measuring.motions import Motion, Run, distance, motions, sliding
 from robosim.measuring.motions import run as run_motion
+from robosim.measuring.motions_of_peers import drake_runs, mujoco_runs
 from robosim.measuring.target import Target
-from robosim.peers.motions_run import drake_runs, mujoco_runs
 from robosim.simulation import Simulation
 
 if TYPE_CHECKING:

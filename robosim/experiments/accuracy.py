@@ -20,8 +20,8 @@ from robosim.measuring.error_curves import (
     targets_of,
 )
 from robosim.measuring.motions import Motion, Run, distance, motions, sliding
+from robosim.measuring.motions_of_peers import mujoco_runs
 from robosim.measuring.target import Target
-from robosim.peers.motions_run import mujoco_runs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

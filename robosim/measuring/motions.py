@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-import robosim
 from robosim import quaternions
 from robosim.control.controllers import PD, stand
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ConvergenceError
+from robosim.loaders import load
 from robosim.models.builders import cube, sphere, three_link_loop
 from robosim.simulation import Simulation
 
@@ -94,7 +94,7 @@ class Run:
 
 def landing() -> Motion:
     """The A1 that falls from 0.3 m, tilted by 0.3 rad, and stands up within 0.6 s."""
-    robot = robosim.load("a1")
+    robot = load("a1")
     sim = Simulation(robot)
     sim.place(gap=0.3)
     q, half = sim.q.copy(), 0.15

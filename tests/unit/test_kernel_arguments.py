@@ -262,7 +262,7 @@ def test_what_writes_by_address_is_called_by_no_kernel(compiled):
     before = 0
     while before != (before := len(callers)):
         callers |= {key for key, f in compiled.items() if any(c[0] in callers for c in f.calls)}
-    assert {("step", "advance"), ("run", "run_steps"), ("group", "take_step")} <= callers
+    assert {("interval", "advance"), ("run", "run_steps"), ("group", "take_step")} <= callers
     for key in callers - {("parts", "call_solver")}:
         marks = {getattr(mark, "id", "") for mark in compiled[key].node.decorator_list}
         assert marks & {"stage", "bridge"}, key

@@ -17,7 +17,7 @@ from robosim.measuring.motions import (
     sliding,
     tumbling,
 )
-from robosim.peers.motions_run import drake_available, drake_runs, mujoco_runs
+from robosim.measuring.motions_of_peers import drake_available, drake_runs, mujoco_runs
 
 
 def test_a_time_lies_between_those_of_the_runs():

@@ -44,6 +44,8 @@ EXAMPLES = {
     "centre:BODY:AXIS": "centre:a:y",
     "inertia:BODY:AXES": "inertia:a:xz",
     "friction:BODY": "friction:a",
+    "contact_stiffness:BODY": "contact_stiffness:a",
+    "dissipation:BODY": "dissipation:a",
     "damping:JOINT": "damping:j",
     "stiffness:JOINT": "stiffness:j",
     "armature:JOINT": "armature:j",
@@ -94,7 +96,7 @@ def arm() -> Mechanism:
     joint = Joint(
         "j", "revolute", None, "a", stiffness=2.0, damping=0.3, friction=0.4, armature=0.5
     )
-    point = ContactPoint("p", "a", (0.0, 0.0, -0.1))
+    point = ContactPoint("p", "a", (0.0, 0.0, -0.1), stiffness=1e3, dissipation=0.2)
     return Mechanism("arm", (Body("a", 1.5, inertia),), (joint,), (point,))
 
 
