@@ -86,8 +86,9 @@ def load(
         Newton's coefficient, 0 to 1, of shapes and contact points without a coefficient in the
         file.
     compliant : bool
-        Whether contacts are the springs of the file: `solref` and `solimp` of an MJCF, as springs
-        with MuJoCo's penetration at rest; `kp` and `kd` of Gazebo's extensions of a URDF. Without
+        Whether contacts are the springs of the file. Of an MJCF, `solref` and `solimp` become
+        springs with MuJoCo's penetration at rest; of a URDF, `kp` and `kd` of Gazebo's extensions
+        are read. Without
         it contacts are hard. Contacts without such data in a URDF are hard in any case.
 
     Raises
