@@ -29,7 +29,8 @@ SCRATCH = with_rows(
         # the longest arc over its angle.
         ("open", "f8", (2,)),
         ("ahead", "f8"),  # when a contact with restitution is hit, after the first knot [s]
-        ("rounding", "f8"),  # of an interval's velocities, which bounds its tolerance [m/s]
+        # Of an interval's velocities, and a part of an accuracy, which bound its tolerance [m/s].
+        ("rounding", "f8"),
         ("before", "f8"),  # length of the interval before, over that of this one
         ("arcs", "i8"),  # 1 if work.rhs has the change of the knot's velocities from chords to arcs
         *CHART_FIELDS,

@@ -34,6 +34,7 @@ from robosim.kernels.step.wants import BEGINS, EVENTS, FREE, MEANS, VELOCITIES
 SHORTEST = 1e-9  # [s], of a part
 QUIET = 0.1  # part of the allowed error that a motion which has hardly changed may have made
 SLIVER = 0.1  # of a part: what is left before its end is no part of its own
+CLOSED = 1e-10  # [m], to which loops are closed at a start, and so of no meaning as an error
 BALL = 2.5  # square of a ball's radius, over that of its gyration
 
 
@@ -164,7 +165,8 @@ def is_accurate(model, state, part, options):
     What has stopped may have done so anywhere in an interval, and what has landed anywhere in a gap
     that counts as none.
     """
-    allowed, least = options.accuracy * part.length, REACHED * grace(options)
+    allowed = max(options.accuracy * part.length, CLOSED)
+    least = REACHED * grace(options)
     if part.landed != 0:
         least = max(least, 2.0 * BRIEF * fastest(model, state))
         allowed = max(allowed, least)

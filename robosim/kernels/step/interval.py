@@ -33,6 +33,7 @@ from robosim.kernels.step.wants import BEGINS, EVENTS, FREE, HITS, MEANS, VELOCI
 IMPACTS = 16  # in a step or a part of it, one after the other
 LEAST = 0.01  # of an interval, that a part of it is worth to be taken by itself
 ROUNDING = 4e-15  # [m], of positions, over a short interval
+EXACT = 1e-4  # [1/s], times an accuracy: what the equations may be off by, which adds little to it
 NEAR = 0.1  # part of a step: what is reached within it is hit together
 
 
@@ -98,7 +99,7 @@ def advance(scheme, model, state, memory, loads, work, options, solver, dt, end,
     derives = are_duals(last_dt)
     work.scratch[0].rounding = 0.0
     if options.accuracy > 0.0:
-        work.scratch[0].rounding = ROUNDING / abs(dt)
+        work.scratch[0].rounding = max(ROUNDING / abs(dt), EXACT * options.accuracy)
     status = start_interval(scheme, model, state, system, loads, work, options, dt, end)
     if status == CONVERGED:
         status = call_solver(solver[0], solver[1], dt, info)  # solve/attempts: find_motion
