@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from robosim import Body, ContactPoint, Joint, Mechanism, Simulation
+from robosim import Body, ContactPoint, Joint, Mechanism, PointSpring, Simulation
 from robosim.models.builders import double_pendulum, pendulum
 
 G = 9.81
@@ -148,3 +148,28 @@ def test_energy_has_no_trend():
             energies.append(sim.energy() - begin)
         means.append(np.mean(energies))
     assert np.abs(means).max() < 2e-3 * begin
+
+
+@pytest.mark.slow
+def test_energy_has_no_trend_over_a_million_steps():
+    """Of a double pendulum; and of a body on an eccentric orbit around a spring's end."""
+    spring = PointSpring("spring", None, "ball", (0, 0, 1), stiffness=4.0, rest_length=0.0)
+    base = Joint("base", "floating", None, "ball")
+    body = Body("ball", 1.0, 0.004 * np.eye(3))
+    orbit = Mechanism("orbit", (body,), (base,), springs=(spring,))
+    starts = (
+        (double_pendulum(), {}, [2.0, 0.5], None),
+        (orbit, {"gravity": (0, 0, 0)}, [1.0, 0, 1.0, 1, 0, 0, 0], [0, 0.2, 0, 0, 0, 0]),
+    )
+    for robot, options, q, v in starts:
+        sim = Simulation(robot, 0.02, accuracy=1e-3, **options)
+        sim.set_state(q, v)
+        begin, means = sim.energy(), []
+        for _ in range(20):
+            sim.run(0.02 * 49_900, every=1000)
+            energies = []
+            for _ in range(100):
+                sim.step()
+                energies.append(sim.energy() - begin)
+            means.append(np.mean(energies) / begin)
+        assert np.abs(means).max() < 5e-3, robot.name

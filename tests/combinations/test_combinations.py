@@ -68,7 +68,12 @@ def test_a_mechanism_comes_again_from_its_numbers():
 
 
 def keeps(case: Case, checks: Mapping[str, Check]) -> None:
-    """Raise the first AssertionError of checks, but of faults that are known."""
+    """Raise the first AssertionError of checks, but of faults that are known.
+
+    Of what does not move nothing is promised.
+    """
+    if not case.robot.nv:
+        return
     for name, check in checks.items():
         if known(name, case.features) is None:
             try:
@@ -99,7 +104,7 @@ def look(row: tuple[str, ...], checks: Mapping[str, Check], examples: int) -> No
     )
     @given(cases(row))
     def draw(case: Case) -> None:
-        if not is_plain(case) and case.robot.nv:
+        if not is_plain(case):
             keeps(case, checks)
 
     draw()
