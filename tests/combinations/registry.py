@@ -107,9 +107,9 @@ KNOWN = (
     ),
     Known(
         "runs_may_be_divided",
-        "steps of order four that bounce and meet a velocity limit differ in the last digit where "
-        "velocities are not logged: not analysed",
-        (("restitution", "velocity_limit", "order_four"),),
+        "a velocity limit that is met at a knot enters the equations there, and so the next guess; "
+        "where velocities are not logged it does not, and the last digit is another one",
+        (("velocity_limit",),),
         (
             (
                 "screw", "sphere", "box", "restitution", "bouncing_limits", "velocity_limit",
