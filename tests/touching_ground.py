@@ -6,7 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from robosim import Body, ContactPoint, Geometry, HalfSpace, Joint, Mechanism
+from robosim import Body, ContactPoint, Geometry, HalfSpace, Joint, Mechanism, Simulation
+
+EDGE = 0.2
+SMOOTH = 1e-3  # contact_speed [m/s]: gaps of closed contacts are wider than the differences
 
 # What the body touches, and the solver.
 WAYS = [
@@ -62,3 +65,15 @@ def on_something(
         home=home,
         self_collision=True,
     )
+
+
+def sliding_box(way: str, seconds: float, **surface: Any) -> Simulation:
+    """A box of 2 kg that slides and turns on something, after some time; smooth contacts."""
+    shape = Geometry("box", (EDGE,) * 3, friction=0.5, **surface)
+    robot = on_something(shape, 2.0, 2.0 * EDGE**2 / 6 * np.eye(3), EDGE / 2, way)
+    sim = Simulation(robot, 1e-3, tolerance=1e-13, contact_speed=SMOOTH)
+    v = np.zeros(robot.nv)
+    v[:6] = 0.6, 0.8, 0, 0, 0, 3.0
+    sim.set_state(sim.q, v)
+    sim.run(seconds)
+    return sim

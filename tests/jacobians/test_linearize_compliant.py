@@ -7,28 +7,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from step_differences import compare
-from touching_ground import on_something
+from touching_ground import SMOOTH, sliding_box
 
-from robosim import Body, Geometry, Joint, Mechanism, Simulation
+from robosim import Body, Joint, Mechanism, Simulation
 from robosim.models import builders
 
 pytestmark = pytest.mark.slow
-
-EDGE = 0.2
-SMOOTH = 1e-3  # contact_speed [m/s]
 
 
 @pytest.mark.parametrize("stiffness", [2e3, 1e6])
 @pytest.mark.parametrize("way", ["half-space", "body"])
 def test_a_box_that_slides_and_turns(way, stiffness):
-    shape = Geometry("box", (EDGE,) * 3, friction=0.5, stiffness=stiffness, dissipation=0.7)
-    inertia = 2.0 * EDGE**2 / 6 * np.eye(3)
-    robot = on_something(shape, 2.0, inertia, EDGE / 2, way)
-    sim = Simulation(robot, 1e-3, tolerance=1e-13, contact_speed=SMOOTH)
-    v = np.zeros(robot.nv)
-    v[:6] = 0.6, 0.8, 0, 0, 0, 3.0
-    sim.set_state(sim.q, v)
-    sim.run(0.01)
+    sim = sliding_box(way, 0.01, stiffness=stiffness, dissipation=0.7)
     found = compare(sim, step=1e-7, within=1e-4)
     assert len(found.contacts) == 4
 

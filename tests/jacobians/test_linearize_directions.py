@@ -4,31 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from step_differences import compare
-from touching_ground import on_something
+from touching_ground import SMOOTH, sliding_box
 
-from robosim import Anisotropy, Geometry, Simulation
+from robosim import Anisotropy, Simulation
 from robosim.models import builders
 
 pytestmark = pytest.mark.slow
 
-EDGE = 0.2
-SMOOTH = 1e-3  # contact_speed [m/s]: gaps of closed contacts are wider than the differences
 BLADE = Anisotropy((1, 0.2, 0.1), across=0.2)
 
 
 @pytest.mark.parametrize("way", ["half-space", "body"])
 def test_a_box_that_slides_and_turns(way):
-    shape = Geometry("box", (EDGE,) * 3, friction=0.5, anisotropy=BLADE)
-    inertia = 2.0 * EDGE**2 / 6 * np.eye(3)
-    robot = on_something(shape, 2.0, inertia, EDGE / 2, way)
-    sim = Simulation(robot, 1e-3, tolerance=1e-13, contact_speed=SMOOTH)
-    v = np.zeros(robot.nv)
-    v[:6] = 0.6, 0.8, 0, 0, 0, 3.0
-    sim.set_state(sim.q, v)
-    sim.run(0.005)
+    sim = sliding_box(way, 0.005, anisotropy=BLADE)
     found = compare(sim, step=1e-8, within=1e-4)
     assert len(found.contacts) == 4
 
