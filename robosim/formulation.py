@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import inf
+from math import inf, nan
 from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 
 from numpy.typing import ArrayLike
@@ -57,6 +57,13 @@ class StepInfo(NamedTuple):
     shortest: float
     error: float
     events: int
+
+
+def sizes_of(
+    shortest: float, error: float, events: int, substeps: int, timestep: float
+) -> tuple[float, float, int]:
+    """The last three values of `StepInfo`, of an INFO, which steps of one length leave at zero."""
+    return (shortest, error, events) if shortest else (timestep / substeps, nan, 0)
 
 
 class StepSizes(NamedTuple):

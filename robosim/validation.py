@@ -57,6 +57,16 @@ def not_negative(value: ArrayLike, what: str, element: str) -> float:
     return number
 
 
+def checked_stiffness(value: ArrayLike, what: str, hard: str, element: str) -> float:
+    """`value` as a positive number; or a ModelError that says what None is for, something hard."""
+    number = float(frozen_array(value, (), what, element))
+    if not number > 0:
+        raise ModelError(
+            f"{what} must be positive, not {number}; None is for {hard}", element=element
+        )
+    return number
+
+
 def checked_numbers(
     part: Any, element: str, positive: Collection[str], others: Collection[str]
 ) -> dict[str, float]:

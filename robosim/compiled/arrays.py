@@ -63,6 +63,11 @@ def copied_rows(array: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[Any]:
     return out
 
 
+def emptied(values: Any) -> Any:
+    """A named tuple of arrays of the same types as these, without any element."""
+    return type(values)(*(array[:0].copy() for array in values))
+
+
 def copied(values: Any) -> Any:
     """A copy of arrays in nested named tuples."""
     if isinstance(values, np.ndarray):

@@ -6,7 +6,7 @@ a step is that of the velocities at its end, and the next step begins with it.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,12 +100,6 @@ def make_guesses(model: Model) -> Guesses:
         features=np.zeros(slots - len(model.contacts), dtype=CONTACT),
         pace=np.zeros(1, dtype=PACE),
     )
-
-
-def no_guesses(model: Model) -> Guesses:
-    """Guesses of the same types without any element."""
-    arrays: Any = (array[:0].copy() for array in make_guesses(model))
-    return Guesses(*arrays)
 
 
 def make_system(model: Model) -> System:

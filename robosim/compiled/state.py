@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,9 +55,3 @@ def force_interval(state: State, timestep: float) -> float:
     """
     last, before = np.abs(state.last_dt).tolist()
     return 0.5 * (last + before) if last else timestep
-
-
-def no_state(state: State) -> State:
-    """A state of the same types without any element."""
-    arrays: Any = (array[:0].copy() for array in state)
-    return State(*arrays)

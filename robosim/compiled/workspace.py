@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from robosim.compiled.arrays import aligned
+from robosim.compiled.arrays import aligned, copied, emptied
 from robosim.compiled.kinds import POLYTOPE
-from robosim.compiled.memory import Guesses, make_guesses, make_poses, no_guesses
+from robosim.compiled.memory import Guesses, make_guesses, make_poses
 from robosim.compiled.model import Model, ShapeData
 from robosim.compiled.order import n_lengths
 from robosim.compiled.records.body import BODY_STATE, BODY_WORK
@@ -26,7 +26,7 @@ from robosim.compiled.records.narrow_phase import (
 from robosim.compiled.records.shape import FEATURE, FOUND, POINT
 from robosim.compiled.records.soft import ELEMENT_WORK
 from robosim.compiled.records.step import PART, SCRATCH
-from robosim.compiled.state import State, make_state, no_state
+from robosim.compiled.state import State, make_state
 from robosim.description.mechanism import Mechanism
 from robosim.validation import Array
 
@@ -135,7 +135,9 @@ def make_slots(model: Model) -> NDArray[np.void]:
 
 def make_workspace(mechanism: Mechanism, model: Model, accurate: bool = False) -> Workspace:
     """Scratch memory for stepping one state of the model, to an accuracy or not."""
-    nb, saved = len(model.bodies), make_state(mechanism, model)
+    nb = len(model.bodies)
+    saved, learned = make_state(mechanism, model), make_guesses(model)
+    again, moved = (copied, nb) if accurate else (emptied, 0)
     world_last = np.zeros(nb + 1, dtype=BODY_WORK)
     world_last["P"][:, 0] = 1.0
     slots = make_slots(model)
@@ -171,13 +173,13 @@ def make_workspace(mechanism: Mechanism, model: Model, accurate: bool = False) -
         entered=np.zeros(len(slots), dtype=np.int64),
         q2=np.zeros(mechanism.q_offsets[-1] + n_lengths(mechanism)),
         scratch=aligned(1, SCRATCH),
-        saved=make_state(mechanism, model),
-        learned=make_guesses(model),
+        saved=saved,
+        learned=learned,
         part=np.zeros(1, dtype=PART),
-        begun=saved if accurate else no_state(saved),
-        begun_guesses=make_guesses(model) if accurate else no_guesses(model),
-        middles=np.zeros(nb if accurate else 0, dtype=BODY_STATE),
-        ends=np.zeros(nb if accurate else 0, dtype=BODY_STATE),
+        begun=again(saved),
+        begun_guesses=again(learned),
+        middles=np.zeros(moved, dtype=BODY_STATE),
+        ends=np.zeros(moved, dtype=BODY_STATE),
         drags=model.drags.copy(),
         bearings=bearings,
         elements=np.zeros(len(model.elements), dtype=ELEMENT_WORK),

@@ -28,6 +28,7 @@ from robosim.errors import ModelError
 from robosim.validation import (
     Array,
     Frozen,
+    checked_stiffness,
     frozen_array,
     not_negative,
     read_only,
@@ -289,12 +290,9 @@ class Joint(Frozen):
                 told = f"limit_damping of {damping} needs a limit_stiffness: hard limits have none"
                 raise ModelError(told, element=element)
             return {"limit_damping": 0.0}
-        stiffness = float(frozen_array(self.limit_stiffness, (), "limit_stiffness", element))
-        if not stiffness > 0:
-            raise ModelError(
-                f"limit_stiffness must be positive, not {stiffness}; None is for hard limits",
-                element=element,
-            )
+        stiffness = checked_stiffness(
+            self.limit_stiffness, "limit_stiffness", "hard limits", element
+        )
         if self.limit_restitution:
             raise ModelError(
                 f"limit_restitution is of hard limits: {self.limit_restitution} and a "

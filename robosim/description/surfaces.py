@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robosim.errors import ModelError
-from robosim.validation import Array, Frozen, frozen_array, not_negative
+from robosim.validation import Array, Frozen, checked_stiffness, frozen_array, not_negative
 
 WORLD = "world"
 """What `Anisotropy.axes` is called for directions in the world."""
@@ -104,21 +104,13 @@ def checked_surface(shape: Any, element: str) -> dict[str, Any]:
 
 def _checked_compliance(shape: Any, element: str) -> dict[str, Any]:
     """Stiffness and dissipation of a shape, checked."""
-    stiffness, dissipation = (
-        shape.stiffness,
-        not_negative(shape.dissipation, "dissipation", element),
-    )
-    if stiffness is None:
+    dissipation = not_negative(shape.dissipation, "dissipation", element)
+    if shape.stiffness is None:
         if dissipation:
             told = f"dissipation is of compliant surfaces: {dissipation} s/m needs a stiffness"
             raise ModelError(told, element=element)
         return {"stiffness": None, "dissipation": 0.0}
-    stiffness = float(frozen_array(stiffness, (), "stiffness", element))
-    if not stiffness > 0:
-        raise ModelError(
-            f"stiffness must be positive, not {stiffness}; None is for a hard surface",
-            element=element,
-        )
+    stiffness = checked_stiffness(shape.stiffness, "stiffness", "a hard surface", element)
     if shape.restitution:
         raise ModelError(
             f"restitution is of hard surfaces: {shape.restitution} and a stiffness exclude each "

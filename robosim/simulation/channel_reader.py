@@ -12,7 +12,7 @@ import numpy as np
 from robosim import quaternions
 from robosim.description.mechanism import Mechanism
 from robosim.errors import OptionError
-from robosim.formulation import Formulation
+from robosim.formulation import Formulation, sizes_of
 from robosim.log.channels import CONTACT, FRAME, JOINT_WRENCH, SENSOR, STEP, WORDS, Also
 from robosim.simulation import sensors
 from robosim.validation import Array
@@ -105,10 +105,9 @@ class Knot:
         if last is None or not self._sim.steps:
             return np.nan, np.nan, 0
         infos, row = last
-        shortest, error, events = infos[["shortest", "error", "events"]][row].item()
-        if shortest:
-            return shortest, error, events
-        return self.timestep / int(infos["substeps"][row]), np.nan, 0
+        names = ["shortest", "error", "events", "substeps"]
+        shortest, error, events, substeps = infos[names][row].item()
+        return sizes_of(shortest, error, events, substeps, self.timestep)
 
 
 class ChannelReader:

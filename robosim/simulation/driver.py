@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from math import nan
 from numbers import Real
 from typing import Any, Protocol
 
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from robosim.control.controllers import PD, Compiled, Controller
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError, OptionError
-from robosim.formulation import Formulation
+from robosim.formulation import Formulation, sizes_of
 from robosim.kinematics.motions import Motions
 from robosim.log import Chunk
 from robosim.log.channels import Also
@@ -100,11 +99,9 @@ class Driver:
         _, iterations, substeps, _, order, _, residual, _, violation, gap, turn, _, *sizes = info
         if counters.steps == 1 or turn < FAR:
             engine.notices.of_steps(single.values.infos, counters.steps == 1)
-        shortest, error, events = sizes
-        if not shortest:
-            shortest, error = engine.timestep / substeps, nan
         told = iterations, residual, "converged", substeps, violation, gap, order
-        return *told, shortest, error, events
+        shortest, error, events = sizes
+        return *told, *sizes_of(shortest, error, events, substeps, engine.timestep)
 
     def steps_of(self, seconds: float) -> int | None:
         """Number of steps in a time, None for an infinite one."""

@@ -208,10 +208,8 @@ class Worlds(Alone):
         """The islands."""
         for one in self.islands:
             parts = one.engine.parts
-            yield IslandParts(one.robot, parts, self._interval(parts), one.places.values)
-
-    def _interval(self, parts: Parts) -> float:
-        return force_interval(parts.state, self.timestep)
+            interval = force_interval(parts.state, self.timestep)
+            yield IslandParts(one.robot, parts, interval, one.places.values)
 
     @property
     def timestep(self) -> float:

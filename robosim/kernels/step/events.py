@@ -9,7 +9,7 @@ from robosim.kernels.contact.hits import is_closed, is_stop, may_be_hit
 from robosim.kernels.contact.kinematics import on_joint
 from robosim.kernels.contact.turning import is_companion
 from robosim.kernels.equations.algebra import dot
-from robosim.kernels.step.impact import goes_round, growing, meet, signed_gap
+from robosim.kernels.step.impact import goes_round, growing, meet, signed_gap, time_along
 
 GRACE = 2e-3  # [s], times the accuracy: a gap that may be left where a part ends at a contact
 REACHED = 4.0  # times that: a gap that counts as closed
@@ -40,12 +40,15 @@ def closes(model, state, memory, work, options, dt):
         contact = work.slots[k]
         if not (may_be_hit(contact) or is_stop(contact)):
             continue
+        closed = is_closed(contact, work.contacts[k])
+        if contact.compliant == 0 and not closed:
+            continue
         gap = signed_gap(model, contact, state, memory.system, work)
         if contact.compliant != 0:
             time = crossing(gap, memory.system.contacts[k].gap, dt, REACHED * left)
             if BRIEF < time < first:
                 first, found = time, 1
-        if not is_closed(contact, work.contacts[k]):
+        if not closed:
             continue
         if gap <= REACHED * left or contact.compliant != 0:
             if not was_closed(memory.guesses, contact, k):
@@ -92,15 +95,10 @@ def slip_lost(model, contact, state, w):
     Of the slip at the first knot if nothing is left of it, or of that at the second one if it has
     turned round there, as far as it has changed to the interval's.
     """
-    nb, square, along, over, size = model.bodies.shape[0], 0.0, 0.0, 0.0, 0.0
+    square, along, over, size = 0.0, 0.0, 0.0, 0.0
     for i in range(2):
-        slip = w.drift1[i] if contact.drifts != 0 else 0.0
-        if contact.body < nb:
-            v = state.bodies[contact.body].shown
-            slip += dot(w.L[i, :3], v[:3]) + dot(w.L[i, 3:], v[3:])
-        if contact.other < nb:
-            v = state.bodies[contact.other].shown
-            slip += dot(w.L_o[i, :3], v[:3]) + dot(w.L_o[i, 3:], v[3:])
+        slip = motion_at_knot(model, contact, state, w, i)
+        slip += w.drift1[i] if contact.drifts != 0 else 0.0
         ahead = 2.0 * w.u[i] - slip
         square += slip * slip
         along += slip * w.u[i]
@@ -117,21 +115,26 @@ def meet_soon(model, contact, state, w, options, way):
 
     With the velocities at the knot, and as it falls.
     """
-    nb, speed, growth = model.bodies.shape[0], 0.0, growing(model, contact, w, options)
+    speed = -motion_at_knot(model, contact, state, w, 2)
+    return time_along(way, speed, growing(model, contact, w, options))
+
+
+@kernel
+def motion_at_knot(model, contact, state, w, i):
+    """Velocity along axis i of a point of contact or a limit, at the first knot [m/s]."""
+    nb, speed = model.bodies.shape[0], 0.0
     if on_joint(contact):
         joint = model.joints[contact.joint]
         for row in range(joint.m_T + joint.m_R):
-            speed -= w.L[2, row] * state.v[joint.v_begin + row]
-    else:
-        if contact.body < nb:
-            v = state.bodies[contact.body].shown
-            speed -= dot(w.L[2, :3], v[:3]) + dot(w.L[2, 3:], v[3:])
-        if contact.other < nb:
-            v = state.bodies[contact.other].shown
-            speed -= dot(w.L_o[2, :3], v[:3]) + dot(w.L_o[2, 3:], v[3:])
-    # The smaller root of way = speed t + growth t^2 / 2.
-    root = sqrt(max(speed * speed + 2.0 * growth * way, 0.0))
-    return 2.0 * way / max(speed + root, 1e-300)
+            speed += w.L[i, row] * state.v[joint.v_begin + row]
+        return speed
+    if contact.body < nb:
+        v = state.bodies[contact.body].shown
+        speed += dot(w.L[i, :3], v[:3]) + dot(w.L[i, 3:], v[3:])
+    if contact.other < nb:
+        v = state.bodies[contact.other].shown
+        speed += dot(w.L_o[i, :3], v[:3]) + dot(w.L_o[i, 3:], v[3:])
+    return speed
 
 
 @kernel

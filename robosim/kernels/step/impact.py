@@ -104,10 +104,14 @@ def meet_straight(model, contact, state, system, w, work, options):
     As of a gap that closes along a line, or falls.
     """
     speed, growth = approach(model, contact, state, w, options)
-    gap = gap_of(model, contact, state, system, work)
-    # The smaller root of gap = speed t + growth t^2 / 2.
-    root = sqrt(max(speed * speed + 2.0 * growth * gap, 0.0))
-    return 2.0 * gap / max(speed + root, 1e-300), speed
+    return time_along(gap_of(model, contact, state, system, work), speed, growth), speed
+
+
+@kernel
+def time_along(way, speed, growth):
+    """Time [s] that a way takes: the smaller root of way = speed t + growth t^2 / 2."""
+    root = sqrt(max(speed * speed + 2.0 * growth * way, 0.0))
+    return 2.0 * way / max(speed + root, 1e-300)
 
 
 @kernel
