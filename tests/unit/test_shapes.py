@@ -408,6 +408,83 @@ def reach_along(shape, pose, direction):
     return length * support(shape, pose, direction / length)
 
 
+def reach_of(geometry, n):
+    """How far a box, a hull or a cylinder reaches along directions (m, 3), in its own axes."""
+    if geometry.kind == "cylinder":
+        radius, length = geometry.size
+        return radius * np.hypot(n[:, 0], n[:, 1]) + 0.5 * length * np.abs(n[:, 2])
+    if geometry.kind == "box":
+        return 0.5 * np.abs(n) @ np.asarray(geometry.size)
+    return (n @ np.asarray(geometry.vertices).T).max(axis=1)
+
+
+def overlap(a, b, pose_a, pose_b):
+    """How deep two shapes overlap, along the best of all directions."""
+
+    def along(n):
+        n = n / np.linalg.norm(n, axis=1, keepdims=True)
+        ends = reach_of(a, n @ pose_a["R"]) + reach_of(b, -n @ pose_b["R"])
+        return ends - n @ (pose_b["x"] - pose_a["x"])
+
+    axes = np.vstack((pose_a["R"].T, -pose_a["R"].T, pose_b["R"].T, -pose_b["R"].T))
+    starts = np.vstack((axes, np.random.default_rng(0).normal(size=(4000, 3))))
+    starts /= np.linalg.norm(starts, axis=1, keepdims=True)
+    values = along(starts)
+    best = values.min()
+    for k in {*np.argsort(values)[:12].tolist(), *range(len(axes))}:
+        sides = np.linalg.svd(starts[k, None])[2][1:]
+        if values[k] < best + 0.03:
+            found = minimize(
+                lambda x, k=k, sides=sides: along((starts[k] + x @ sides)[None])[0],
+                np.zeros(2),
+                method="Nelder-Mead",
+                options={"xatol": 1e-8, "fatol": 1e-11,
+                         "initial_simplex": [[0, 0], [0.03, 0], [0, 0.03]]},
+            )  # fmt: skip
+            best = min(best, found.fun)
+    return best
+
+
+OVERLAPPING = [("box", "small"), ("hull", "small"), ("small", "disc"), ("hull", "can"),
+               ("box", "can"), ("box", "disc"), ("hull", "disc")]  # fmt: skip
+
+
+@pytest.mark.parametrize(("a", "b"), OVERLAPPING)
+def test_the_deepest_feature_is_as_deep_as_shapes_overlap(a, b):
+    """Turned anyhow, or nearly flat on each other; and no two features have the same identifier."""
+    kinds = {
+        "box": Geometry("box", (0.4, 0.35, 0.2)),
+        "small": Geometry("box", (0.2, 0.15, 0.1)),
+        "hull": hull(14, 3, (0.1, 0.08, 0.06)),
+        "can": Geometry("cylinder", (0.08, 0.1)),
+        "disc": Geometry("cylinder", (0.1, 0.02)),
+    }
+    a, b = kinds[a], kinds[b]
+    both, rng = scene(a, b), np.random.default_rng(4)
+    for k in range(24):
+        pose_a, pose_b = random_pose(rng, 0.0), random_pose(rng, 0.0)
+        way = rng.normal(size=3)
+        if k % 2:
+            pose_a, way[2] = pose(), 3.0
+            pose_b = pose(q=(1, *(rng.normal(size=3) * 10 ** rng.uniform(-3, -0.5))))
+        low, high, wanted = 0.0, 1.0, 5e-3 * 10 ** rng.uniform(-2, 0)
+        way /= np.linalg.norm(way)
+        turns = pose_a["R"].T, pose_b["R"].T
+        many = np.vstack((*turns, -turns[0], -turns[1], rng.normal(size=(2000, 3))))
+        many /= np.linalg.norm(many, axis=1, keepdims=True)
+        ends = reach_of(a, many @ pose_a["R"]) + reach_of(b, -many @ pose_b["R"])
+        for _ in range(30):
+            middle = 0.5 * (low + high)
+            deep = (ends - middle * many @ way).min() > wanted
+            low, high = (middle, high) if deep else (low, middle)
+        pose_b["x"] = low * way
+        found, depth = both.find(pose_a, pose_b, margin=1e-3), overlap(a, b, pose_a, pose_b)
+        if depth < 1e-5:
+            continue
+        assert -found["gap"].min() == pytest.approx(depth, abs=5e-6)
+        assert len(set(found["id"].tolist())) == len(found)
+
+
 @pytest.mark.parametrize(("a", "b"), PAIRS)
 def test_features_measure_what_they_say(a, b):
     """Gap by definition, along a unit normal that parts the shapes by no more than the gap."""

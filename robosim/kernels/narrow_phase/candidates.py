@@ -11,6 +11,8 @@ from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.equations.algebra import assign, dot
 from robosim.kernels.narrow_phase.points import offset_dot, segment_parameters
 
+OVERLAPS = 1e-7  # part of the shapes by which they overlap where it is no rounding
+
 
 @kernel
 def new_candidate(scratch, gap, identifier):
@@ -163,3 +165,20 @@ def add_rounds(scratch, a0, a1, b0, b1, radius_1, radius_2, identifier):
     if pair.count > before and scratch.candidates[before].gap > smallest - 1e-10 * pair.scale:
         # An end is as near, and unlike the nearest point of parallel segments it is unique.
         pair.count = before
+
+
+@kernel
+def drop_deeper(scratch, begin, separation, slack):
+    """Of shapes that overlap, drop what is behind a plane by more than they overlap, but for slack.
+
+    Those are candidates from `begin` on, of faces that do not part the shapes best. How deep the
+    deepest candidate is does not jump then, whichever face comes next.
+    """
+    pair, kept = scratch.pair[0], begin
+    if separation > -OVERLAPS * pair.scale:
+        return
+    for i in range(begin, pair.count):
+        if scratch.candidates[i].gap >= separation - slack * pair.scale:
+            scratch.candidates[kept] = scratch.candidates[i]
+            kept += 1
+    pair.count = kept

@@ -48,7 +48,8 @@ def outward(v, w, N, e, out):
 def clip(scratch, source, size, origin, across, side):
     """Polygon `source` cut at a side plane, into the other polygon; its size.
 
-    A polygon of two points is a segment, not a closed loop.
+    A polygon of two points is a segment, not a closed loop. A convex one leaves a side once and
+    comes back once, so that these two tell a point from all others.
     """
     polygon, result = scratch.polygon[source], scratch.polygon[1 - source]
     tolerance = 1e-10 * scratch.pair[0].scale
@@ -66,7 +67,8 @@ def clip(scratch, source, size, origin, across, side):
             for k in range(3):
                 p, q = polygon[i].p[k], polygon[j].p[k]
                 result[kept].p[k] = p + share * (q - p)
-            result[kept].tag = (side + 1) * 4096 + polygon[i].tag % 4096
+            leaves = 1024 if s <= tolerance else 0
+            result[kept].tag = (side + 1) * 2048 + leaves + polygon[i].tag % 1024
             kept += 1
     return kept
 

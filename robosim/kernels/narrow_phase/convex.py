@@ -16,7 +16,12 @@ from math import inf
 from robosim.compiled.kinds import CROSSING, EDGE, FACE_1
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.equations.algebra import assign, cross, dot
-from robosim.kernels.narrow_phase.candidates import add_plane, add_rounds, new_candidate
+from robosim.kernels.narrow_phase.candidates import (
+    add_plane,
+    add_rounds,
+    drop_deeper,
+    new_candidate,
+)
 from robosim.kernels.narrow_phase.clip import add_deepest, add_face, clip
 from robosim.kernels.narrow_phase.gjk import distance
 from robosim.kernels.narrow_phase.points import (
@@ -170,11 +175,12 @@ def add_contacts(scratch, data):
     # Where no face and no crossing is as near as the shapes are, a vertex or parallel edges are.
     enough = gap - 1e-10 * pair.scale if gap > 0.0 else -inf
     found = pair.separation > enough
+    before = pair.count
     if found and pair.best_kind == CROSSING:
         add_crossing(scratch, topology)
         add_aligned_face(scratch, topology, pair.axis)
+        drop_deeper(scratch, before, pair.separation - second.radius, 0.0)
         return
-    before = pair.count
     if found:
         add_face(scratch, topology, pair.best_kind - FACE_1, pair.best_1)
         if gap == 0.0 or pair.count > before:

@@ -21,6 +21,7 @@ from robosim.kernels.narrow_phase.candidates import (
     add_rim,
     add_rim_edge,
     add_round,
+    drop_deeper,
 )
 from robosim.kernels.narrow_phase.clip import lies_over, outward
 from robosim.kernels.narrow_phase.ovals import oval_reach
@@ -648,14 +649,15 @@ def add_over_both(scratch, topology, elsewhere):
     A cap has no part where a neighbour in a terrain is in charge, `elsewhere`.
     """
     pair, first, poly = scratch.pair[0], scratch.poly[0], scratch.poly[1]
-    f = farthest(scratch.normals[0], first.n_faces, pair.axis)
+    before, f = pair.count, farthest(scratch.normals[0], first.n_faces, pair.axis)
     if dot(scratch.normals[0, f].p, pair.axis) >= ALIGNED:
         add_over_face(scratch, topology, f)
     along = dot(poly.axis, pair.axis)
-    if elsewhere or abs(along) < ALIGNED:
-        return
-    rim = rim_of(-along)
-    for k in range(3):
-        pair.n[k] = -side_of(rim) * poly.axis[k]
-    if allowed(scratch, pair.n):
-        add_over_cap(scratch, topology, rim)
+    if not elsewhere and abs(along) >= ALIGNED:
+        rim = rim_of(-along)
+        for k in range(3):
+            pair.n[k] = -side_of(rim) * poly.axis[k]
+        if allowed(scratch, pair.n):
+            add_over_cap(scratch, topology, rim)
+    if pair.one_sided == 0:
+        drop_deeper(scratch, before, pair.separation, AS_NEAR)
