@@ -13,7 +13,7 @@ from robosim.compiled.memory import Guesses, make_guesses, make_poses
 from robosim.compiled.model import Model, ShapeData
 from robosim.compiled.order import n_lengths
 from robosim.compiled.records.body import BODY_STATE, BODY_WORK
-from robosim.compiled.records.contact import CONTACT, CONTACT_GUESS
+from robosim.compiled.records.contact import CONTACT, CONTACT_GUESS, CONTACT_WORK
 from robosim.compiled.records.graph import ROW
 from robosim.compiled.records.joint import COUPLING_WORK, JOINT_WORK
 from robosim.compiled.records.narrow_phase import (
@@ -110,6 +110,7 @@ class Workspace(NamedTuple):
     correction: NDArray[np.void]  # (n_nodes,) ROW, correction of a direction by refinement
     active: NDArray[np.int64]  # (nc + 1,) their count, then the contacts in the equations
     entered: NDArray[np.int64]  # (nc,) 1 for contacts in the equations, 0 for the others
+    joined: NDArray[np.void]  # (1,) CONTACT_WORK, what contacts on one spring add together
     q2: Array  # joint coordinates at the second knot, of joints with laws
     scratch: NDArray[np.void]  # (1,) SCRATCH
     saved: State  # restored if a step fails
@@ -171,6 +172,7 @@ def make_workspace(mechanism: Mechanism, model: Model, accurate: bool = False) -
         correction=np.zeros(model.graph.n_nodes, dtype=ROW),
         active=np.zeros(len(slots) + 1, dtype=np.int64),
         entered=np.zeros(len(slots), dtype=np.int64),
+        joined=aligned(1, CONTACT_WORK),
         q2=np.zeros(mechanism.q_offsets[-1] + n_lengths(mechanism)),
         scratch=aligned(1, SCRATCH),
         saved=saved,

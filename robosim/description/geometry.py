@@ -104,7 +104,8 @@ class Geometry(Frozen):
     stiffness : float [N/m] or None, dissipation : float [s/m]
         Of a compliant surface; None: hard. The normal force is stiffness times depth times
         (1 + dissipation times the rate of the depth), and never pulls [Hunt1975].
-        Two surfaces that touch yield in series.
+        Two surfaces that touch yield in series. All points that two shapes touch with share one
+        spring, of the stiffness times the number of points that the shape lies on.
     """
 
     kind: str

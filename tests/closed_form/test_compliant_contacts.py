@@ -8,7 +8,7 @@ from math import atan2, exp, log, pi, sin, sqrt
 import numpy as np
 import pytest
 from scipy.optimize import brentq
-from touching import G, ball, box, free, poses
+from touching import G, ball, box, flat_mesh, free, poses
 
 from robosim import (
     BatchSimulation,
@@ -20,8 +20,10 @@ from robosim import (
     Joint,
     Mechanism,
     Simulation,
+    TriangleMesh,
     linearize,
 )
+from robosim.description.contact_points import contact_points
 from robosim.errors import ModelError, OptionError
 from robosim.models.builders import sphere
 
@@ -202,7 +204,7 @@ def test_a_body_is_squeezed_between_two_walls():
 
 
 def test_a_stack_of_boxes_settles_at_the_sum_of_its_deflections():
-    stiffness, n = 1e6, 4
+    stiffness, n = 2e5, 4
     boxes = [yielding(box(f"b{i}", (0.3 - 0.02 * i,) * 2 + (0.1,)), stiffness, 2.0)
              for i in range(n)]  # fmt: skip
     robot = free(*boxes, obstacles=(HalfSpace(),), self_collision=True)
@@ -219,6 +221,74 @@ def test_a_stack_of_boxes_settles_at_the_sum_of_its_deflections():
     each = above / 4 / np.array([stiffness] + [stiffness / 2] * (n - 1))
     expected = 0.05 + 0.1 * np.arange(n) - np.cumsum(each)
     np.testing.assert_allclose(sim.q[2::7], expected, atol=1e-8)
+
+
+def shaped(kind: str, stiffness: float, rng: np.random.Generator | None = None) -> Body:
+    """A compliant body of a kind of shape, about 0.2 m across and of 1 kg."""
+    size = {"box": (0.2, 0.15, 0.1), "cylinder": (0.08, 0.1), "disc": (0.1, 0.02),
+            "capsule": (0.05, 0.15), "ellipsoid": (0.1, 0.07, 0.05)}  # fmt: skip
+    own = {"friction": 0.3, "stiffness": stiffness}
+    if kind == "hull":
+        points = rng.normal(size=(14, 3))
+        points *= np.array((0.1, 0.08, 0.06)) / np.linalg.norm(points, axis=1)[:, None]
+        shape = Geometry("mesh", vertices=points, faces=np.zeros((0, 3), dtype=int), **own)
+    else:
+        shape = Geometry("cylinder" if kind == "disc" else kind, size[kind], **own)
+    return Body("body", 1.0, np.diag([0.004, 0.005, 0.006]), collisions=(shape,))
+
+
+def on(base: str, body: Body, friction: float = 0.3) -> tuple[Mechanism, float]:
+    """A body on a plane, the ground, a terrain, a heavy box or a heavy drum; how high that is."""
+    if base == "ground":
+        points = contact_points(body, default_friction=friction)
+        return free(replace(body, collisions=()), contacts=tuple(points)), 0.0
+    if base == "plane":
+        return free(body, obstacles=(HalfSpace(friction=friction),)), 0.0
+    if base == "terrain":
+        return free(body, obstacles=(TriangleMesh(flat_mesh(0.8, 4), friction=friction),)), 0.0
+    kind, size = ("box", (0.4, 0.35, 0.2)) if base == "box" else ("cylinder", (0.25, 0.2))
+    heavy = Body("heavy", 50.0, np.eye(3), collisions=(Geometry(kind, size),))
+    joint = Joint("fixed", "fixed", None, "heavy", parent_position=(0, 0, 0.1))
+    robot = free(body, self_collision=True)
+    return replace(robot, bodies=(*robot.bodies, heavy), joints=(*robot.joints, joint)), 0.2
+
+
+@pytest.mark.parametrize("base", ["plane", "ground", "terrain", "box", "drum"])
+@pytest.mark.parametrize(("kind", "height", "points"), [("box", 0.05, 4), ("cylinder", 0.05, 3)])
+def test_a_face_rests_on_as_many_springs_as_it_lies_on_points(kind, height, points, base):
+    """However many points it touches with, and the fewer of both shapes'."""
+    points = 3 if base == "drum" else points
+    robot, top = on(base, shaped(kind, 1e5))
+    rest = top + height - G / (points * 1e5)
+    extra = 25.0 * top  # of the other body, as heights times masses
+    sim = Simulation(robot, 1e-3, tolerance=1e-12)
+    sim.set_state(poses((0.01, 0.02, rest)))
+    sim.run(0.1)
+    assert sim.q[2] == pytest.approx(rest, abs=1e-9)
+    assert sim.energy() == pytest.approx(G * (rest + extra) + 0.5 * G**2 / (points * 1e5), abs=1e-9)
+
+
+@pytest.mark.parametrize("base", ["plane", "ground", "terrain", "box", "drum"])
+@pytest.mark.parametrize("kind", ["box", "hull", "cylinder", "disc", "capsule", "ellipsoid"])
+def test_energy_does_not_come_with_points_that_come_and_go(kind, base):
+    """As shapes tumble over each other; the bound is what a spring takes up within a step."""
+    stiffness, dt = 2e4, 2.5e-4
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        robot, top = on(base, shaped(kind, stiffness, rng))
+        sim = Simulation(robot, dt)
+        turn = rng.normal(size=4)
+        start = poses((*rng.uniform(-0.2, 0.2, 2), top + 0.15))
+        start[3:7] = turn / np.linalg.norm(turn)
+        sim.set_state(start, [*rng.normal(size=2), -1.0, *4 * rng.normal(size=3)])
+        energy = [sim.energy()]
+        for _ in range(1600):
+            sim.step()
+            energy.append(sim.energy())
+        fastest = np.sqrt(2 * (energy[0] - G * top - 0.5 * 50.0 * G * top))
+        most = 0.5 * 4 * stiffness * (fastest * dt) ** 2
+        gained = [e - max(energy[max(0, k - 5) : k + 1]) for k, e in enumerate(energy[1:])]
+        assert max(gained) < most
 
 
 @pytest.mark.parametrize("stiffness", [1e5, 1e6, 1e9])

@@ -39,6 +39,9 @@ from robosim.validation import Array
 # keeps the solver's numbers in range.
 MAX_FRICTION = 10.0
 
+# Points that a shape lies on where it is flat, of which each is a spring; 4 of all others.
+POINTS_AT_REST = {"sphere": 1.0, "ellipsoid": 1.0, "capsule": 2.0, "cylinder": 3.0}
+
 # So that a tangent without friction is still one that slip is told along.
 LEAST_PART = 1e-9
 
@@ -80,6 +83,7 @@ def contact_records(
         )
         record["drifts"] = np.any(record["surface"])
         add_direction(record, point.anisotropy, {**index, WORLD: nb}, record["body"], np.eye(3))
+    _share_springs(ground)
     limits: list[Any] = []
     for j, joint in enumerate(mechanism.joints):
         if joint.motion is not None:
@@ -178,6 +182,29 @@ def add_compliance(record: np.void, surfaces: Sequence[Any], masses: Sequence[fl
     if spring is not None:
         record["compliant"], record["moved"] = 1, 1.0 / sum(1.0 / mass for mass in masses)
         record["stiffness"], record["dissipation"] = spring
+
+
+def _share_springs(ground: NDArray[np.void]) -> None:
+    """Let the points and rims of each compliant cylinder share a spring.
+
+    A cylinder's points come first, then its rims.
+    """
+    begin, round_ones = 0, (ground["rolls"] == GOES_ROUND) & (ground["compliant"] != 0)
+    for end in range(1, len(ground) + 1):
+        if end < len(ground) and round_ones[end] and _goes_on(ground[end - 1], ground[end]):
+            continue
+        if round_ones[begin] and end - begin > 1:
+            ground["spring_begin"][begin:end], ground["spring_end"][begin:end] = begin, end
+            ground["stiffness"][begin:end] *= POINTS_AT_REST["cylinder"]
+        begin = end
+
+
+def _goes_on(one: np.void, following: np.void) -> bool:
+    """Whether two successive contact points belong to the same cylinder."""
+    same = ("body", "rolls", "compliant", "stiffness", "dissipation")
+    alike = all(one[field] == following[field] for field in same)
+    next_one = one["kind"] == RIM and following["kind"] != RIM
+    return alike and not next_one and bool(np.array_equal(one["p_end"], following["p_end"]))
 
 
 def place_companions(contacts: NDArray[np.void], pairs: NDArray[np.void]) -> int:

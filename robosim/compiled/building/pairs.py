@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from robosim.compiled.building.contacts import (
     MAX_FRICTION,
+    POINTS_AT_REST,
     add_compliance,
     add_direction,
     add_turning,
@@ -20,6 +21,7 @@ from robosim.compiled.building.shapes import compile_shapes
 from robosim.compiled.kinds import CAPSULE, HEIGHT_FIELD, ROLLING, SPHERE
 from robosim.compiled.model import Collision
 from robosim.compiled.records.shape import PAIR
+from robosim.description.geometry import Geometry
 from robosim.description.mechanism import Mechanism
 from robosim.description.obstacles import AnyShape, HalfSpace, TriangleMesh
 from robosim.description.surfaces import TURNING, WORLD, slipperiest
@@ -62,7 +64,9 @@ def compile_pairs(mechanism: Mechanism, n_contacts: int) -> Collision:
     compliant = np.array([shape.stiffness is not None for shape in shapes])
     for p in np.flatnonzero(compliant[sides_of].any(axis=1)).tolist():
         moved = [mechanism.bodies[b].mass for b, _ in scene[p] if b is not None]
-        add_compliance(pairs[p], [shape for _, shape in scene[p]], moved)
+        surfaces = [shape for _, shape in scene[p]]
+        add_compliance(pairs[p], surfaces, moved)
+        pairs["stiffness"][p] *= min(map(_points_at_rest, surfaces))
     pairs["drifts"] = np.any(twists, axis=1)[sides_of].any(axis=1)
     kinds = records["kind"][sides_of].max(axis=1)
     slots = np.select((kinds == SPHERE, kinds <= CAPSULE, kinds < HEIGHT_FIELD), (1, 2, 8), 16)
@@ -118,3 +122,8 @@ def _surface(shape: AnyShape, record: np.void) -> Array:
     place = shape.geometry if isinstance(shape, TriangleMesh) else shape
     origin = place.point if isinstance(place, HalfSpace) else place.position
     return surface_twist(velocity, spin, origin)
+
+
+def _points_at_rest(shape: AnyShape) -> float:
+    """The number of points that a shape lies on where it is flat."""
+    return POINTS_AT_REST.get(shape.kind, 4.0) if isinstance(shape, Geometry) else 4.0

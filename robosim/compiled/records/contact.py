@@ -75,6 +75,9 @@ CONTACT = np.dtype(
         ("drifts", "i8"),
         *DIRECTED,
         *COMPLIANT,
+        # Slots of the contacts that share its spring; 0 and 0 where it has its own.
+        ("spring_begin", "i8"),
+        ("spring_end", "i8"),
         ("body_other", "i8"),  # blocks (row body, column other) and (row other, column body)
         ("other_body", "i8"),
     ]
@@ -126,15 +129,25 @@ CONTACT_WORK = with_rows(
         # Of compliant contacts, and 0 of hard ones: deflection over dt for a unit of impulse where
         # nothing dissipates [1/kg], part of that where the force sets in, impulse at the second
         # knot over that at the first, what the interval before has left there over the same, what
-        # the momenta at the second knot lack of half of it over the same, how far it is held as a
-        # hard one, and the derivative of the deflection over dt [1/kg].
+        # the momenta at the second knot lack of half of it over the same, and how far it is held as
+        # a hard one.
         ("give", "f8"),
         ("onset", "f8"),
         ("later", "f8"),
         ("earlier", "f8"),
         ("lacks", "f8"),
         ("held", "f8"),
+        ("depth", "f8"),  # how deep a spring that is shared is at the first knot, or -inf [m]
+        # The impulse on its spring [N s] and the number of contacts on that; the derivative of its
+        # deflection over dt by that impulse, by that of a contact alone on it, or else 0, and by
+        # what all contacts on it would give if it held [1/kg].
+        ("pressed", "f8"),
+        ("sharing", "i8"),
+        ("slope", "f8"),
         ("yields", "f8"),
+        ("together", "f8"),
+        ("at_rest", "f8"),  # change of the normal impulse if the others on its spring gave none
+        ("du", "f8", (3,)),  # motion that it answers, without that of the spring [m/s]
         ("A", "f8", (3, 3)),  # condensed: dF = F + A du
         ("scaling", "f8", (6,)),  # of the second-order cone, see `cone_second_order.scaling`
         ("F", "f8", (3,)),

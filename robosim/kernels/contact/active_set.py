@@ -11,9 +11,7 @@ from robosim.compiled.kinds import (
     CHOOSE_FEATURES,
     DRY,
     HINGE,
-    OVAL,
     RATE,
-    RIM,
 )
 from robosim.compiled.memory import FACTORED
 from robosim.compiled.records.tree import MOST_COUPLED
@@ -22,6 +20,7 @@ from robosim.kernels.compiler.duals import are_duals
 from robosim.kernels.compiler.features import NUMBER, WHOLE, feature
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import everywhere, pick, somewhere
+from robosim.kernels.contact.ground import ground_gap
 from robosim.kernels.contact.kinematics import (
     on_joint,
     start_contact,
@@ -39,6 +38,7 @@ from robosim.kernels.contact.reach import (
     list_in_reach,
     pair_moved,
 )
+from robosim.kernels.contact.shared import find_depth, find_depth_on_ground, is_first
 from robosim.kernels.contact.slots import (
     assign_slots,
     find_entered,
@@ -49,8 +49,6 @@ from robosim.kernels.contact.slots import (
 )
 from robosim.kernels.contact.turning import describe_companion, start_companion
 from robosim.kernels.equations.algebra import assign, dot, fill
-from robosim.kernels.narrow_phase.cylinder import FLAT, NEARLY_FLAT
-from robosim.kernels.narrow_phase.ovals import oval_reach
 from robosim.kernels.status import CONVERGED, GOES_THROUGH, NEEDS_BLOCKS, NEEDS_GRAPH
 
 # Of the largest impulse, what a bearing holds that carries nothing: a cone has to have an interior.
@@ -93,6 +91,8 @@ def choose_contacts(scheme, model, state, memory, work, options, dt, kappa):
         for k in range(body.contact_begin, body.contact_end):
             contact, w, stays = work.slots[k], system.contacts[k], guesses.active[k] != 0
             known = stays and are_duals(kappa)
+            if near and k == contact.spring_begin and contact.spring_end != 0:
+                find_depth_on_ground(work, system.contacts, k, pose)
             if known or (near and somewhere(ground_gap(contact, pose) - travel < 0.0)):
                 if stays and system.valid[FACTORED] != 0:
                     # The knot's projection has started it.
@@ -162,6 +162,8 @@ def choose_features(model, state, memory, work, options, dt, kappa, fall):
             status = NEEDS_BLOCKS
         if count > 0 or in_use(ids, pair):
             assign_slots(model, work, p, count)
+            if pair.compliant != 0:
+                find_depth(work, system.contacts, pair, system.pose1)
         for slot in range(pair.slot_begin, pair.slot_end):
             w, stays = system.contacts[slot], guesses.active[slot] != 0
             if ids[slot] >= 0:
@@ -188,26 +190,10 @@ def couples_many(model, work):
         contact = work.slots[work.active[n]]
         if max(contact.body, contact.other) < nb and not on_joint(contact):
             count += 1
+            # All on a spring add what is like one more.
+            if contact.spring_end != 0 and is_first(work, work.active[n]):
+                count += 1
     return count > MOST_COUPLED
-
-
-@kernel
-def ground_gap(contact, pose):
-    """Distance of a contact to the ground z = 0 [m], infinite where it is for others to touch.
-
-    Points of a rim touch where that lies flat, where it leans the rim itself.
-    """
-    R, p, reach = pose.R, contact.p, contact.radius
-    height = pose.x[2] + R[2, 0] * p[0] + R[2, 1] * p[1] + R[2, 2] * p[2]
-    if contact.kind == RIM or contact.lying != 0:
-        slope = dot(R[2], contact.p_end)
-        size = sqrt(max(1.0 - slope * slope, 0.0))
-        if contact.lying != 0:
-            return pick(size > NEARLY_FLAT, inf, height)
-        return pick(size < FLAT, inf, height - reach * size)
-    if contact.kind == OVAL:
-        return height - reach - oval_reach(contact.semi_axes, R[2])
-    return height - reach
 
 
 @kernel
@@ -312,6 +298,8 @@ def admit_reached(scheme, model, state, memory, work, options, dt, kappa):
         for k in range(body.contact_begin, body.contact_end):
             contact, w = work.slots[k], system.contacts[k]
             if work.entered[k] == 0 and somewhere(ground_gap(contact, pose) <= 0.0):
+                if contact.spring_end != 0:
+                    find_depth_on_ground(work, system.contacts, k, system.pose1[i])
                 start_contact(contact, system.pose1, dt, w, work.scratch[0])
                 if body.floats_with >= 0 or may_act(model, system, work, k):
                     enter(model.facets, system, work, k, kappa, speed)
@@ -373,6 +361,8 @@ def admit_features(model, state, memory, work, options, dt, kappa, substeps, roo
             found[p].near = 1
             if pair.block_ab < 0 and not model.tree:
                 status = NEEDS_BLOCKS
+        if pair.compliant != 0:
+            find_depth(work, system.contacts, pair, system.pose1)
         for slot in range(pair.slot_begin, pair.slot_end):
             if work.ids[slot] >= 0 and work.entered[slot] == 0:
                 w = system.contacts[slot]

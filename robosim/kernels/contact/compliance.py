@@ -32,6 +32,9 @@ NEVER = 1e-300  # in place of a dissipation that is zero [s/m]
 @kernel
 def begin_deflection(contact, gap, dt, w, t):
     """Where the force of a compliant contact sets in over an interval that begins with `gap`."""
+    w.sharing = 1
+    if contact.spring_end != 0:
+        gap = min(gap, -w.depth)
     h, k, damping, dissipation = abs(dt), contact.stiffness, contact.damping, contact.dissipation
     depth = max(-gap, 0.0)
     a = h * (h * k + damping + dissipation * k * depth) / contact.moved
@@ -53,19 +56,19 @@ def begin_deflection(contact, gap, dt, w, t):
 
 
 @kernel
-def deflection(contact, c, w):
+def deflection(contact, w):
     """How much a contact gives, over the interval [m/s]; nothing if it is hard."""
     if contact.compliant == 0:
         return 0.0
-    linear = w.give * c.gamma
+    linear = w.give * w.pressed
     root = sqrt(w.onset * w.onset + 4.0 * contact.dissipation * linear)
     return 2.0 * linear / (w.onset + root)
 
 
 @kernel
-def deflection_slope(contact, c, w):
-    """Derivative of the deflection of a compliant contact by its impulse [1/kg]."""
-    linear = w.give * max(c.gamma, 0.0)
+def deflection_slope(contact, pressed, w):
+    """Derivative of the deflection of a compliant contact by the impulse on its spring [1/kg]."""
+    linear = w.give * max(pressed, 0.0)
     return w.give / sqrt(w.onset * w.onset + 4.0 * contact.dissipation * linear)
 
 
@@ -85,6 +88,7 @@ def copy_deflection(source, w):
     """Let a companion give as its contact does."""
     w.give, w.onset, w.held = source.give, source.onset, source.held
     w.later, w.earlier, w.lacks = source.later, source.earlier, source.lacks
+    w.sharing = source.sharing
 
 
 @kernel

@@ -179,7 +179,8 @@ def contact_stiffness(contact, c, facets, w):
         A[2, 2] = -c.gamma / c.s
         w.yields = 0.0
         if contact.compliant != 0:
-            w.yields = deflection_slope(contact, c, w)
+            w.slope = deflection_slope(contact, w.pressed, w)
+            w.yields = w.slope if w.sharing == 1 else 0.0 * w.slope
             A[2, 2] = -c.gamma / (c.s + c.gamma * w.yields)
     if contact.mu == 0.0:
         return
@@ -197,7 +198,7 @@ def contact_violation(contact, c, facets, w):
     """Largest residual of the linear equations [m/s]; impulses are divided by the body's mass."""
     u, worst = w.u, 0.0
     if contact.kind != DRY:
-        worst = abs(u[2] - c.s + deflection(contact, c, w))
+        worst = abs(u[2] - c.s + deflection(contact, w))
     if contact.mu == 0.0:
         return worst
     if facets.shape[0] == 0:
@@ -219,7 +220,7 @@ def contact_force(contact, c, facets, kappa, w):
         if contact.compliant == 0:
             w.d_gamma = (kappa - w.second_s) / c.s - c.gamma + w.A[2, 2] * w.d_s
         else:
-            w.d_s += deflection(contact, c, w)
+            w.d_s += deflection(contact, w)
             w.d_gamma = (kappa - w.second_s - c.s * c.gamma) / (c.s + c.gamma * w.yields)
             w.d_gamma += w.A[2, 2] * w.d_s
     if contact.mu > 0.0:
@@ -232,6 +233,7 @@ def contact_force(contact, c, facets, kappa, w):
         else:
             linearized.direction(mu, c, facets, w)
     if contact.compliant != 0:
+        w.at_rest = w.d_gamma
         w.d_s += w.yields * w.d_gamma
     contact_impulse(w.d_beta, w.d_gamma, facets, w.F)
 
@@ -347,7 +349,8 @@ def contact_land(contact, c, w, facets):
     """
     normal = w.jumps
     if contact.compliant != 0:
-        normal += deflection_slope(contact, c, w)
+        pressed = c.gamma if w.sharing == 1 else w.pressed
+        normal += deflection_slope(contact, pressed, w)
     land(contact, c, w, facets, normal)
 
 

@@ -4,7 +4,7 @@ from math import inf
 
 from robosim.compiled.kinds import TORSION
 from robosim.kernels.compiler.jit import entry, kernel
-from robosim.kernels.contact.active_set import ground_gap
+from robosim.kernels.contact.ground import ground_gap
 from robosim.kernels.contact.kinematics import has_arm, on_joint, place_contact
 from robosim.kernels.contact.law import contact_impulse
 from robosim.kernels.contact.limits import coordinate_gap
@@ -80,15 +80,20 @@ def spring_energy(model, state, system, work):
             gap = coordinate_gap(contact, model.joints[contact.joint], state.q)
         else:
             gap = ground_gap(contact, work.pose2[contact.body])
+            if contact.spring_end != 0:
+                if k != contact.spring_begin:
+                    continue
+                for j in range(k + 1, contact.spring_end):
+                    gap = min(gap, ground_gap(model.contacts[j], work.pose2[contact.body]))
         total += 0.5 * contact.stiffness * min(gap, 0.0) ** 2
     for p in range(model.collision.pairs.shape[0]):
         pair = model.collision.pairs[p]
         if pair.compliant == 0:
             continue
-        count = find_near(model, system, work, work.pose2, p, SLACK)
+        count, deepest = find_near(model, system, work, work.pose2, p, SLACK), 0.0
         for n in range(count):
-            gap = work.collision.features[n].gap
-            total += 0.5 * pair.stiffness * min(gap, 0.0) ** 2
+            deepest = min(deepest, work.collision.features[n].gap)
+        total += 0.5 * pair.stiffness * deepest**2
     return total
 
 

@@ -169,9 +169,9 @@ def find_entered(model, system, work, p, moved, may_divide, dt, room):
     all the time, but must not be so at the end. With `room` [m] they are beyond what touches.
     """
     pair, ids, features = model.collision.pairs[p], work.ids, work.collision.features
-    if pair.compliant != 0 and in_use(ids, pair):
-        # What yields is entered, and what else then touches tells the next step.
-        return 0
+    follows = pair.compliant != 0 and in_use(ids, pair)
+    # A spring that all share is as deep as the deepest of them.
+    deepest, depth = spring_depths(system, work, pair) if follows else (0.0, inf)
     slot = free_slot(ids, pair, pair.slot_begin)
     allowed = max(OVERLAP * smaller_reach(model, pair), room)
     if moved < allowed:
@@ -180,12 +180,12 @@ def find_entered(model, system, work, p, moved, may_divide, dt, room):
         return 0
     found, t = 0, work.scratch[0]
     count = find_near(model, system, work, work.pose2, p, allowed)
-    if not overlaps(features, count, allowed):
+    if not overlaps(features, count, allowed - deepest):
         return 0
     apart = is_apart(model, system, work, p, allowed)
     count = find_near(model, system, work, work.pose2, p, allowed)
     for n in range(count):
-        if not features[n].gap < -allowed:
+        if not features[n].gap < deepest - allowed:
             continue
         if slot == pair.slot_end:
             # A shorter interval has room for all that is met in it.
@@ -203,7 +203,10 @@ def find_entered(model, system, work, p, moved, may_divide, dt, room):
             if may_divide:
                 return -1
             continue
-        left = 0.0 if apart else depth_left(before, dt)
+        if before < -depth - allowed:
+            # Deeper than all that is there at the first knot, so beside the shapes there.
+            continue
+        left = deepest if apart or follows else depth_left(before, dt)
         if place_contact(contact, work.pose2, t) < left - allowed:
             # One that is there already, but elsewhere, as on a rim: for this step only.
             ids[slot] = features[n].id
@@ -212,6 +215,20 @@ def find_entered(model, system, work, p, moved, may_divide, dt, room):
             found += 1
             slot = free_slot(ids, pair, slot)
     return found
+
+
+@kernel
+def spring_depths(system, work, pair):
+    """How deep the spring of a pair is: the smallest gap at the second knot, and the depth before.
+
+    The gap is 0 at most.
+    """
+    gap, depth = 0.0, inf
+    for slot in range(pair.slot_begin, pair.slot_end):
+        if work.entered[slot] != 0:
+            w = system.contacts[slot]
+            gap, depth = min(gap, w.gap), w.depth
+    return gap, depth
 
 
 @kernel
@@ -341,6 +358,9 @@ def describe(model, pair, feature, contact, slot):
     contact.mass = mass
     contact.compliant, contact.stiffness = pair.compliant, pair.stiffness
     contact.dissipation, contact.damping, contact.moved = pair.dissipation, 0.0, pair.moved
+    contact.spring_begin, contact.spring_end = 0, 0
+    if pair.compliant != 0:
+        contact.spring_begin, contact.spring_end = pair.slot_begin, pair.slot_end
     contact.resists, contact.drifts, contact.companions = SLIP, pair.drifts, pair.companions
     contact.directed, contact.axes = pair.directed, pair.axes
     contact.along, contact.across = pair.along, pair.across

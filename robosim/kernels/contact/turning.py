@@ -44,6 +44,7 @@ def describe_companion(slots, k, n):
     companion.drifts, companion.directed = contact.drifts, contact.directed
     companion.along, companion.across = contact.along, contact.across
     companion.compliant, companion.dissipation = contact.compliant, contact.dissipation
+    companion.spring_begin, companion.spring_end = contact.spring_begin, contact.spring_end
     for i in range(6):
         companion.surface[i], companion.surface_o[i] = contact.surface[i], contact.surface_o[i]
     return j

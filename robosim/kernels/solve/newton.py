@@ -8,7 +8,7 @@ from math import isfinite
 
 from robosim.compiled.kinds import RATE
 from robosim.compiled.memory import FACTORED
-from robosim.kernels.compiler.jit import kernel
+from robosim.kernels.compiler.jit import aside, kernel
 from robosim.kernels.compiler.lanes import most_of_limbs
 from robosim.kernels.contact.answers import add_product, add_transposed, subtract_answer
 from robosim.kernels.contact.compliance import friction_coefficient
@@ -29,6 +29,7 @@ from robosim.kernels.contact.law import (
 )
 from robosim.kernels.contact.limits import move_coordinate, move_rate, rate_over
 from robosim.kernels.contact.pads import is_socket, move_pad
+from robosim.kernels.contact.shared import is_first, join, press, shares, spring_answer
 from robosim.kernels.contact.turning import (
     differentiate_companion,
     follow_leader,
@@ -50,6 +51,8 @@ def evaluate(scheme, model, state, system, loads, work, dt, info):
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         contact, c, w = work.slots[k], work.contacts[k], system.contacts[k]
+        if contact.compliant != 0:
+            press(work, k, w)
         if is_companion(contact):
             follow_leader(work.contacts, k, contact.leader, model.facets)
         contact_impulse(c.beta, c.gamma, model.facets, w.f)
@@ -99,6 +102,7 @@ def factor(scheme, model, system, work):
 @kernel
 def condense_contacts(scheme, model, system, work):
     """The answers of all contacts in the equations into the blocks of their bodies."""
+    sharing = False
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         contact, w = work.slots[k], system.contacts[k]
@@ -108,6 +112,20 @@ def condense_contacts(scheme, model, system, work):
         elif not on_joint(contact):
             differentiate_contact(contact, work.pose2, work.bodies, w, work.scratch[0])
         condense_contact(scheme, model, contact, w, system, work, False)
+        sharing = sharing or shares(contact, w)
+    if sharing:
+        condense_springs(scheme, model, system, work)
+
+
+@aside
+def condense_springs(scheme, model, system, work):
+    """What springs under several contacts add to that."""
+    for n in range(1, work.active[0] + 1):
+        k = work.active[n]
+        contact, joined = work.slots[k], work.joined[0]
+        if shares(contact, system.contacts[k]) and is_first(work, k):
+            join(work, system.contacts, k)
+            scheme.condense(model, contact, joined, joined.R, joined.R_o, False, system, work)
 
 
 @kernel
@@ -134,11 +152,14 @@ def find_direction(scheme, model, system, work, kappa, refine):
     """
     for n in range(work.rhs.shape[0]):
         assign(work.residual[n].w, work.rhs[n].w)
-    nb = model.bodies.shape[0]
+    nb, sharing = model.bodies.shape[0], False
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         contact, c, w = work.slots[k], work.contacts[k], system.contacts[k]
         contact_force(contact, c, model.facets, kappa, w)
+        if shares(contact, w):
+            sharing = True
+            continue
         if on_joint(contact):
             joint = model.joints[contact.joint]
             add_coordinate_impulse(model.bearings, joint, w, w.F, work.rhs[joint.node].w)
@@ -147,6 +168,8 @@ def find_direction(scheme, model, system, work, kappa, refine):
             add_transposed(w.L, w.F, work.rhs[contact.body].w)
         if contact.other < nb:
             add_transposed(w.L_o, w.F, work.rhs[contact.other].w)
+    if sharing:
+        push_together(model, system, work)
     solve_motion(scheme, model, system, work, work.rhs)
     if refine:
         unbalanced_momenta(scheme, model, system, work, work.correction)
@@ -158,10 +181,29 @@ def find_direction(scheme, model, system, work, kappa, refine):
         scheme.add_direction(system)
 
 
+@aside
+def push_together(model, system, work):
+    """What contacts that share springs add to the right-hand side of a direction."""
+    nb, t = model.bodies.shape[0], work.scratch[0]
+    for n in range(1, work.active[0] + 1):
+        k = work.active[n]
+        contact, c, w = work.slots[k], work.contacts[k], system.contacts[k]
+        if not shares(contact, w):
+            continue
+        t.w[0], t.w[1], t.w[2] = 0.0, 0.0, spring_answer(work, system.contacts, k)
+        contact_answer(contact, c, model.facets, t.w, w)
+        contact_impulse(w.d_beta, w.d_gamma, model.facets, w.F)
+        if contact.body < nb:
+            add_transposed(w.L, w.F, work.rhs[contact.body].w)
+        if contact.other < nb:
+            add_transposed(w.L_o, w.F, work.rhs[contact.other].w)
+
+
 @kernel
 def solve_motion(scheme, model, system, work, x):
     """x = motion and impulses for the right-hand side x; the contacts' directions answer it."""
     nb, t, before = model.bodies.shape[0], work.scratch[0], system.valid[FACTORED] != 0
+    sharing = False
     scheme.solve(model, system, work, x)
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
@@ -176,7 +218,27 @@ def solve_motion(scheme, model, system, work, x):
                 add_product(w.L if as_started else w.R, x[contact.body].w, t.w)
             if contact.other < nb:
                 add_product(w.L_o if as_started else w.R_o, x[contact.other].w, t.w)
+        if shares(contact, w):
+            sharing = True
+            w.at_rest = dot(w.A[2], t.w)
+            assign(t.w, w.du)
+            continue
         contact_answer(contact, c, model.facets, t.w, w)
+    if sharing:
+        answer_together(model, system, work)
+
+
+@aside
+def answer_together(model, system, work):
+    """The directions of contacts that share springs answer their motions."""
+    t = work.scratch[0]
+    for n in range(1, work.active[0] + 1):
+        k = work.active[n]
+        contact, c, w = work.slots[k], work.contacts[k], system.contacts[k]
+        if shares(contact, w):
+            assign(w.du, t.w)
+            t.w[2] += spring_answer(work, system.contacts, k)
+            contact_answer(contact, c, model.facets, t.w, w)
 
 
 @kernel

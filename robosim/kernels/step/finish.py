@@ -6,7 +6,7 @@ from robosim.compiled.memory import FACTORED
 from robosim.kernels.compiler.charts import charts_of
 from robosim.kernels.compiler.jit import aside, kernel
 from robosim.kernels.compiler.lanes import pick, somewhere
-from robosim.kernels.contact.active_set import ground_gap
+from robosim.kernels.contact.ground import ground_gap
 from robosim.kernels.contact.hits import is_closed, is_stop, may_be_hit
 from robosim.kernels.equations.algebra import assign, fill, rotate_back
 from robosim.kernels.equations.arcs import add_changes

@@ -24,6 +24,7 @@ from robosim.kernels.contact.kinematics import (
 from robosim.kernels.contact.law import contact_stiffness
 from robosim.kernels.contact.limits import start_coordinate
 from robosim.kernels.contact.pads import hold_pad, is_socket, own_share, pad_rows
+from robosim.kernels.contact.shared import shares
 from robosim.kernels.contact.surfaces import note_slip, slip_before
 from robosim.kernels.contact.turning import hold_companion, is_companion, start_companion
 from robosim.kernels.equations.algebra import (
@@ -387,10 +388,13 @@ def hold_contacts(scheme, model, system, work, dt, drag):
         contact, w = work.slots[k], system.contacts[k]
         contact_stiffness(contact, work.contacts[k], model.facets, w)
         if contact.compliant != 0:
-            # What the momenta have of a spring does not answer.
+            # What the momenta have of a spring does not answer. Those on it give their part.
+            part, c = w.held, work.contacts[k]
+            if shares(contact, w):
+                part *= c.s / (c.s + w.slope * w.pressed)
             for i in range(3):
-                w.A[i, 2] *= w.held
-            soft = soft or somewhere(w.held < STIFFER)
+                w.A[i, 2] *= part
+            soft = soft or shares(contact, w) or somewhere(w.held < STIFFER)
         if not drag:
             w.A[0, 2], w.A[1, 2] = 0.0, 0.0
         if is_companion(contact):

@@ -69,8 +69,7 @@ def no_energy_from_nothing(case: Case) -> bool:
 
     More may be the scheme's where something is fast, and is then less in steps of a quarter.
     """
-    if case.motors or ("compliant" in case.features and len(case.robot.touching_shapes()) > 0):
-        # Flat shapes that turn may have another number of springs (docs/contacts.md).
+    if case.motors:
         return False
     found = trace(case)
     gain = most_gained(found)

@@ -1,0 +1,29 @@
+"""How far contact points are above the ground z = 0."""
+
+from math import inf, sqrt
+
+from robosim.compiled.kinds import OVAL, RIM
+from robosim.kernels.compiler.jit import kernel
+from robosim.kernels.compiler.lanes import pick
+from robosim.kernels.equations.algebra import dot
+from robosim.kernels.narrow_phase.cylinder import FLAT, NEARLY_FLAT
+from robosim.kernels.narrow_phase.ovals import oval_reach
+
+
+@kernel
+def ground_gap(contact, pose):
+    """Distance of a contact to the ground z = 0 [m], infinite where it is for others to touch.
+
+    Points of a rim touch where that lies flat, where it leans the rim itself.
+    """
+    R, p, reach = pose.R, contact.p, contact.radius
+    height = pose.x[2] + R[2, 0] * p[0] + R[2, 1] * p[1] + R[2, 2] * p[2]
+    if contact.kind == RIM or contact.lying != 0:
+        slope = dot(R[2], contact.p_end)
+        size = sqrt(max(1.0 - slope * slope, 0.0))
+        if contact.lying != 0:
+            return pick(size > NEARLY_FLAT, inf, height)
+        return pick(size < FLAT, inf, height - reach * size)
+    if contact.kind == OVAL:
+        return height - reach - oval_reach(contact.semi_axes, R[2])
+    return height - reach
