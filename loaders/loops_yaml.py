@@ -20,13 +20,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import yaml
 
-from robosim import safe_xml
 from robosim.errors import LoadError
+from robosim.loaders import plain_yaml
 from robosim.loaders.loops import TYPES, Array, End, Loop, turned
 from robosim.loaders.schema import is_number
 
 SUFFIX = ".loops.yaml"
-_LARGEST = 1 << 20
 _TOP = ("loops", "passive")
 _LOOP = ("name", "type", "link1", "link2", "axis", "actuated")
 # Options of a `Joint`.
@@ -41,17 +40,6 @@ class Sidecar(NamedTuple):
     passive: list[str]
 
 
-class _PlainLoader(yaml.SafeLoader):  # type: ignore[misc]
-    """Composes nodes, and refuses constructs by which a small file could become large."""
-
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        event = self.peek_event()
-        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
-            raise yaml.MarkedYAMLError(None, None, "anchors and aliases are not read",
-                                       event.start_mark)  # fmt: skip
-        return super().compose_node(parent, index)
-
-
 def read(path: Path) -> Sidecar:
     """The content of a file of loops.
 
@@ -61,19 +49,7 @@ def read(path: Path) -> Sidecar:
         For malformed YAML, and for anything that is not described above; with file, line, key and
         value.
     """
-    try:
-        root = yaml.compose(
-            safe_xml.read_bytes(path, largest=_LARGEST).decode("utf-8"), Loader=_PlainLoader
-        )
-    except UnicodeDecodeError as error:
-        raise LoadError(f"is not UTF-8: {error.reason}", file=path) from None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = None if mark is None else mark.line + 1
-        problem = getattr(error, "problem", None) or str(error)
-        raise LoadError(f"malformed YAML: {problem}", file=path, line=line) from None
-    except RecursionError:
-        raise LoadError("malformed YAML: nested too deeply", file=path) from None
+    root = plain_yaml.compose(path)
     reader = _Reader(path)
     top = reader.mapping(root, "", _TOP) if root is not None else {}
     loops = [

@@ -29,12 +29,14 @@ from robosim.batch.beside import lanes_now
 from robosim.batch.bound import Bound
 from robosim.batch.buffers import BatchBuffers, BufferCache
 from robosim.batch.controls import Controls, by_state, by_step, controls
+from robosim.batch.periodic import periodic_rollout
 from robosim.batch.rollout import Rollout
 from robosim.batch.starts import Starts, starts_at
 from robosim.batch.stepping import Stepping
 from robosim.batch.taping import check_taped, taped
 from robosim.compiled.model import Model
 from robosim.compiled.state import State
+from robosim.control.periodic import Periodic
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError, OptionError, StateError
 from robosim.runtime.background import cores
@@ -350,7 +352,7 @@ class BatchSimulation:
             [N m or N], constant over each step. If n equals steps, a matrix has the shape (n, nu).
         controller : PD, sequence of n PD, a jitted function, a name, or None
             As for `Simulation.run`, but compiled. A `Gait` may have one row of parameters per
-            state.
+            state. A policy of `robosim.policies` acts for all states at once.
         targets : as torques, or None
             Targets [rad or m] instead of those of the PD.
         kp, kd : (nu,) or (n, nu), or None
@@ -370,6 +372,9 @@ class BatchSimulation:
             For a start that is not possible, a number of steps below one, or an unknown tape.
         """
         steps, every = count("steps", steps), count("every", every)
+        if isinstance(controller, Periodic):
+            others = {"targets": targets, "kp": kp, "kd": kd, "a tape": tape}
+            return periodic_rollout(self, steps, torques, controller, every, others)
         self._stepping.count_all()
         for i in self._stepping.lent:
             self._stepping.count(i)

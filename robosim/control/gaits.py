@@ -156,6 +156,7 @@ class Gait(PD):
     parameters : (5,) or (n, 5)
     n : int or None
         Number of rows of parameters; None for a single gait.
+    timestep : float [s] or None
 
     Raises
     ------
@@ -195,7 +196,7 @@ class Gait(PD):
                 f"blend must be a time of zero or more, and begin one, not {blend!r}, {begin!r}"
             )
         self.robot, self.parameters, self.n = robot, rows, len(rows) if rows.ndim == 2 else None
-        self.blend, self.begin = float(blend), float(begin)
+        self.blend, self.begin, self.timestep = float(blend), float(begin), timestep
         self._options: dict[str, Any] = {
             "legs": legs, "timestep": timestep, "blend": blend, "begin": begin,
             "effort_limits": effort_limits,

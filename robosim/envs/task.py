@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ModelError, OptionError, known
 from robosim.learning.domain import Domain
+from robosim.policies.task import PolicyTask
 from robosim.validation import Array, count, positive
 
 Draws = Mapping[str, tuple[ArrayLike, ArrayLike]]
@@ -262,6 +263,21 @@ class Task:
     def control(self, robot: Mechanism) -> Torques | Targets:
         """The meaning of actions: torques, which is the default, or targets of PD control."""
         return Torques()
+
+    def policy_task(self, robot: Mechanism) -> PolicyTask:
+        """The observations and actions of the task by the names of quantities.
+
+        `robosim.policies.export` writes a policy with this description. Tasks override this method
+        if they observe nothing else than quantities of `robosim.policies.QUANTITIES`.
+
+        Raises
+        ------
+        OptionError
+            If the task has no such description.
+        """
+        raise OptionError(
+            f"{type(self).__name__} does not describe its observations: override `policy_task`"
+        )
 
     def draws(self, robot: Mechanism) -> Draws:
         """Random numbers of each episode: names to (least, most), each a number or (k,).

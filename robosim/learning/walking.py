@@ -132,6 +132,17 @@ def walker(robot: Mechanism, learned: Learned) -> tuple[Simulation, Gait]:
     return sim, gait
 
 
+def gait_of(robot: Mechanism, learned: Learned) -> Gait:
+    """The best gait, on a robot with the legs that it was learned for.
+
+    Raises
+    ------
+    ModelError
+        If the legs are not found.
+    """
+    return _gait(robot, learned.parameters, learned.options)
+
+
 def _on_ground(robot: Mechanism, options: Mapping[str, Any]) -> Mechanism:
     """The robot with the friction of the options, if they have one."""
     friction = options["friction"]

@@ -43,7 +43,7 @@ LAYERS = {
     "cluster": ("cluster", "workers"),
     "peers": ("peers",),
     "files and views": ("loaders", "models", "viz"),
-    "learning": ("gradients", "identification", "learning", "optimize"),
+    "learning": ("gradients", "identification", "learning", "optimize", "policies"),
     "environments": ("envs", "ahead"),
     "measuring": ("measuring",),
     "package": ("__init__",),

@@ -11,6 +11,8 @@ from robosim.description.mechanism import Mechanism
 from robosim.envs.task import Draws, Moment, Start, Targets, Task
 from robosim.envs.tasks.bases import base_of, turned
 from robosim.loaders import load
+from robosim.policies.quantities import Term
+from robosim.policies.task import PolicyTask
 from robosim.validation import Array
 
 TILT = 0.5  # cosine of the trunk's tilt from upright; below this the robot has fallen over
@@ -51,6 +53,32 @@ class A1Walk(Task):
         kp, kd = self.gains
         return Targets(kp=kp, kd=kd, scale=self.reach, implicit=True)
 
+    def policy_task(self, robot: Mechanism) -> PolicyTask:
+        if type(self).observe is not A1Walk.observe:
+            return super().policy_task(robot)
+        clips = [float(most) for _, most in self._bounds()]
+        names = (
+            "base_lin_vel", "base_ang_vel", "projected_gravity", "velocity_commands", "joint_pos",
+            "joint_vel", "actions",
+        )  # fmt: skip
+        kp, kd = self.gains
+        home = np.asarray(robot.home, dtype=float)[7:]
+        return PolicyTask(
+            observations=tuple(
+                Term(name, clip=(-clip, clip)) for name, clip in zip(names, clips, strict=True)
+            ),
+            joints=robot.actuated_names,
+            default_joint_pos=tuple(home.tolist()),
+            action_scale=self.reach,
+            action_clip=(-1.0, 1.0),
+            stiffness=kp,
+            damping=kd,
+            implicit=True,
+            timestep=self.timestep,
+            decimation=self.steps,
+            name=type(self).__name__,
+        )
+
     def draws(self, robot: Mechanism) -> Draws:
         commands = np.array((self.forward, self.sideways, self.turning))
         return {
@@ -61,9 +89,12 @@ class A1Walk(Task):
         }
 
     def bounds(self, robot: Mechanism) -> tuple[ArrayLike, ArrayLike]:
-        each = (3, 10.0), (3, 20.0), (3, 1.0), (3, 5.0), (12, np.pi), (12, 50.0), (12, 1.0)
-        high = np.concatenate([np.full(k, most) for k, most in each])
+        high = np.concatenate([np.full(k, most) for k, most in self._bounds()])
         return -high, high
+
+    def _bounds(self) -> tuple[tuple[int, float], ...]:
+        """The number of entries of each part of an observation, and the largest size of them."""
+        return (3, 10.0), (3, 20.0), (3, 1.0), (3, 5.0), (12, np.pi), (12, 50.0), (12, 1.0)
 
     def reset(self, start: Start) -> tuple[Array, Array]:
         q, v = start.home, start.rest

@@ -1,0 +1,310 @@
+"""Quantities that policies observe: a table of names, each with one function of the robots' state.
+
+Arrays have one row for each robot. Axes of the base are those of its link. Its velocity is that of
+the link's origin, of its centre of mass, or of a frame on it, such as an IMU. Joints are those of
+the task, in its order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robosim import quaternions
+from robosim.description.mechanism import Mechanism
+from robosim.errors import LoadError, ModelError, known
+
+Array = NDArray[np.float64]
+ORIGIN, CENTRE = "origin", "com"
+
+
+class Joints(Protocol):
+    """What quantities need to know of a task on a robot; see `robosim.policies.layout.Layout`."""
+
+    robot: Mechanism
+    names: tuple[str, ...]
+    q_index: NDArray[np.int64]
+    v_index: NDArray[np.int64]
+    default: Array
+    commands: int
+
+    def base_frame(self, at: str) -> tuple[Array, Array]: ...
+    def contacts_of(self, links: Sequence[str]) -> list[NDArray[np.int64]]: ...
+
+
+class Reading(NamedTuple):
+    """The state of n robots at the beginning of a period of a policy.
+
+    Attributes
+    ----------
+    time : (n,) [s]
+        Time since the policy began.
+    q, v : (n, nq), (n, nv)
+        Joint coordinates and velocities in the robot's order.
+    command : (n, k)
+        Usually forward and sideways velocity [m/s], and yaw rate [rad/s].
+    action : (n, na)
+        The last action, clipped, before its scale; zero before the first one.
+    forces : (n, nc) [N] or None
+        Normal forces on ``robot.contacts``; None if the task does not observe any.
+    """
+
+    time: Array
+    q: Array
+    v: Array
+    command: Array
+    action: Array
+    forces: Array | None = None
+
+
+@dataclass(frozen=True)
+class Term:
+    """A quantity in an observation.
+
+    The observed value is ``scale * clip(value - offset)``.
+
+    Attributes
+    ----------
+    name : str
+        One of `QUANTITIES`.
+    scale, offset : tuple of float
+        One number, or one for each entry.
+    clip : (least, most) or None
+    history : int
+        Number of values, of which the last one is the present one.
+    at : str
+        Of velocities of the base: "origin" or "com", or a frame of the base, which also gives the
+        axes.
+    period : float [s]
+        Of a clock.
+    links : tuple of str
+        Of contacts.
+    threshold : float [N]
+        Force above which a link is in contact.
+    points : int
+        Number of points of a height scan.
+    """
+
+    name: str
+    scale: tuple[float, ...] = (1.0,)
+    offset: tuple[float, ...] = (0.0,)
+    clip: tuple[float, float] | None = None
+    history: int = 1
+    at: str = ORIGIN
+    period: float = 1.0
+    links: tuple[str, ...] = ()
+    threshold: float = 1.0
+    points: int = 0
+
+
+class Quantity(NamedTuple):
+    """A quantity that a policy may observe.
+
+    Attributes
+    ----------
+    read : callable(layout, term, reading) -> (n, size)
+    size : callable(layout, term) -> int
+    unit : str
+    what : str
+        A description for tables.
+    options : tuple of str
+        Names of the fields of `Term` that this quantity has beside scale, offset, clip and history.
+    of_base : bool
+        Whether the robot needs a floating base.
+    """
+
+    read: Callable[[Joints, Term, Reading], Array]
+    size: Callable[[Joints, Term], int]
+    unit: str
+    what: str
+    options: tuple[str, ...] = ()
+    of_base: bool = False
+
+
+def _rotation(reading: Reading) -> Array:
+    """Rotations (n, 3, 3) from the bases' axes to the world's."""
+    return quaternions.rotation_matrix(reading.q[:, 3:7])
+
+
+def _base_lin_vel(layout: Joints, term: Term, reading: Reading) -> Array:
+    R_fb, arm = layout.base_frame(term.at)
+    velocity = (_rotation(reading) * reading.v[:, :3, None]).sum(axis=1)
+    return np.asarray((velocity + np.cross(reading.v[:, 3:6], arm)) @ R_fb.T)
+
+
+def _base_ang_vel(layout: Joints, term: Term, reading: Reading) -> Array:
+    return np.asarray(reading.v[:, 3:6] @ layout.base_frame(term.at)[0].T)
+
+
+def _projected_gravity(layout: Joints, term: Term, reading: Reading) -> Array:
+    return np.asarray(-_rotation(reading)[:, 2] @ layout.base_frame(term.at)[0].T)
+
+
+def _base_euler(layout: Joints, term: Term, reading: Reading) -> Array:
+    R = _rotation(reading)
+    roll = np.arctan2(R[:, 2, 1], R[:, 2, 2])
+    pitch = np.arcsin(np.clip(-R[:, 2, 0], -1.0, 1.0))
+    return np.stack((roll, pitch, np.arctan2(R[:, 1, 0], R[:, 0, 0])), axis=1)
+
+
+def _base_height(layout: Joints, term: Term, reading: Reading) -> Array:
+    return reading.q[:, 2:3]
+
+
+def _commands(layout: Joints, term: Term, reading: Reading) -> Array:
+    return reading.command
+
+
+def _joint_pos(layout: Joints, term: Term, reading: Reading) -> Array:
+    return np.asarray(reading.q[:, layout.q_index] - layout.default)
+
+
+def _joint_pos_abs(layout: Joints, term: Term, reading: Reading) -> Array:
+    return reading.q[:, layout.q_index]
+
+
+def _joint_vel(layout: Joints, term: Term, reading: Reading) -> Array:
+    return reading.v[:, layout.v_index]
+
+
+def _actions(layout: Joints, term: Term, reading: Reading) -> Array:
+    return reading.action
+
+
+def _clock(layout: Joints, term: Term, reading: Reading) -> Array:
+    angle = 2.0 * np.pi * reading.time / term.period
+    return np.stack((np.sin(angle), np.cos(angle)), axis=1)
+
+
+def _foot_contacts(layout: Joints, term: Term, reading: Reading) -> Array:
+    assert reading.forces is not None
+    touching = [reading.forces[:, which].sum(axis=1) for which in layout.contacts_of(term.links)]
+    return (np.stack(touching, axis=1) > term.threshold).astype(float)
+
+
+def _height_scan(layout: Joints, term: Term, reading: Reading) -> Array:
+    return np.tile(reading.q[:, 2:3], (1, term.points))
+
+
+def _three(layout: Joints, term: Term) -> int:
+    return 3
+
+
+def _each_joint(layout: Joints, term: Term) -> int:
+    return len(layout.names)
+
+
+QUANTITIES: dict[str, Quantity] = {
+    "base_lin_vel": Quantity(
+        _base_lin_vel, _three, "m/s", "velocity of the base, in its axes", ("at",), True
+    ),
+    "base_ang_vel": Quantity(
+        _base_ang_vel, _three, "rad/s", "angular velocity of the base, in its axes", ("at",), True
+    ),
+    "projected_gravity": Quantity(
+        _projected_gravity, _three, "1", "direction of gravity in axes of the base", ("at",), True
+    ),
+    "base_euler": Quantity(
+        _base_euler, _three, "rad", "roll, pitch and yaw of the base", (), True
+    ),
+    "base_height": Quantity(
+        _base_height, lambda layout, term: 1, "m", "height of the base's origin", (), True
+    ),
+    "velocity_commands": Quantity(
+        _commands, lambda layout, term: layout.commands, "m/s, rad/s", "the command"
+    ),
+    "joint_pos": Quantity(
+        _joint_pos, _each_joint, "rad or m", "joint coordinates, relative to the default pose"
+    ),
+    "joint_pos_abs": Quantity(_joint_pos_abs, _each_joint, "rad or m", "joint coordinates"),
+    "joint_vel": Quantity(_joint_vel, _each_joint, "rad/s or m/s", "joint velocities"),
+    "actions": Quantity(_actions, _each_joint, "1", "the last action, before its scale"),
+    "clock": Quantity(
+        _clock, lambda layout, term: 2, "1", "sine and cosine of the phase", ("period",)
+    ),
+    "foot_contacts": Quantity(
+        _foot_contacts, lambda layout, term: len(term.links), "1",
+        "1 for each link that touches the ground", ("links", "threshold"),
+    ),
+    "height_scan": Quantity(
+        _height_scan, lambda layout, term: term.points, "m",
+        "height of the base over points of level ground", ("points",), True,
+    ),
+}  # fmt: skip
+"""What a policy may observe, by name."""
+
+ALIASES: dict[str, str] = {
+    "lin_vel": "base_lin_vel",
+    "ang_vel": "base_ang_vel",
+    "gravity": "projected_gravity",
+    "gravity_vec": "projected_gravity",
+    "command": "velocity_commands",
+    "commands": "velocity_commands",
+    "joint_pos_rel": "joint_pos",
+    "dof_pos": "joint_pos",
+    "joint_vel_rel": "joint_vel",
+    "dof_vel": "joint_vel",
+    "last_action": "actions",
+    "last_actions": "actions",
+    "phase": "clock",
+    "foot_contact": "foot_contacts",
+}
+"""Other names of the same quantities, as libraries for learning use them."""
+
+
+def quantity(name: str) -> str:
+    """The name in `QUANTITIES` of a quantity that is given by one of its names.
+
+    Raises
+    ------
+    LoadError
+        For an unknown name.
+    """
+    found = ALIASES.get(name, name)
+    if found not in QUANTITIES:
+        names = known(name, tuple(QUANTITIES), most=len(QUANTITIES))
+        raise LoadError(f"there is no quantity '{name}' to observe ({names})")
+    return found
+
+
+def check_term(layout: Joints, term: Term) -> int:
+    """The number of entries of a term, without history, for a robot that can have it.
+
+    Raises
+    ------
+    ModelError
+        For a robot without what the quantity is read from.
+    LoadError
+        For a wrong number of scales or offsets, or a missing option.
+    """
+    what, robot = QUANTITIES[term.name], layout.robot
+    element = f"observation '{term.name}'"
+    if what.of_base and not robot.floating_base:
+        there = [name for name, other in QUANTITIES.items() if not other.of_base]
+        raise ModelError(
+            f"robot '{robot.name}' has no floating base", element=element, alternatives=there
+        )
+    if term.name == "height_scan" and robot.obstacles:
+        raise ModelError(
+            f"it is read on level ground only, and robot '{robot.name}' has obstacles",
+            element=element,
+        )
+    for option in ("links", "points"):
+        if option in what.options and not getattr(term, option):
+            raise LoadError(f"needs the key '{option}'", element=element)
+    if "at" in what.options:
+        layout.base_frame(term.at)
+    if term.links:
+        layout.contacts_of(term.links)
+    size = what.size(layout, term)
+    for option in ("scale", "offset"):
+        values = getattr(term, option)
+        if len(values) not in (1, size):
+            raise LoadError(
+                f"{option} must be one number or {size}, not {len(values)}", element=element
+            )
+    return size
