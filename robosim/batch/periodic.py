@@ -125,11 +125,13 @@ def _joined(
         for name in ("gap", "violation", "iterations")
     )
     n, rows = tau.shape[:2]
-    done, knots = np.full(n, steps), np.minimum(every * np.arange(rows + 1), steps)
+    done = np.full(n, steps)
+    knots = np.minimum(every * np.arange(rows + 1), steps)
     t = begin[:, None] + timestep * knots
     for i, sim in stopped.items():
         last = round((sim.time - float(begin[i])) / timestep)
-        done[i], row = last, -(-last // every)
+        done[i] = last
+        row = -(-last // every)
         q[i, row], v[i, row], t[i, row] = sim.q, sim.v, sim.time
         q[i, row + 1 :], v[i, row + 1 :], tau[i, row:] = np.nan, np.nan, np.nan
         gap[i, last:], violation[i, last:], iterations[i, last:] = np.nan, np.nan, 0

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robosim import quaternions
 from robosim.control.controllers import PD
-from robosim.description.body import Body
+from robosim.description.body import Body, Geometry
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.errors import PeerError
@@ -121,6 +121,7 @@ def mjcf(
     safe = "enable" if settings.solref is None else "disable"
     etree.SubElement(option, "flag", energy="enable", refsafe=safe)
     soft = _soft(settings)
+    _write_meshes(root, robot)
     world = etree.SubElement(root, "worldbody")
     if robot.contacts:
         # MuJoCo takes the larger friction of two geoms, so the plane has none.
@@ -190,23 +191,50 @@ def _write_body(element: Any, robot: Mechanism, body: Body, soft: Mapping[str, s
             raise PeerError(f"contact '{contact.name}': a stiffness has no MJCF here")
     frictions = [contact.friction for contact in robot.contacts if contact.body == body.name]
     for shape in body.collisions if frictions else ():
-        size = np.array(shape.size)
-        size[slice(None) if shape.kind == "box" else slice(1, None)] /= 2.0
+        if shape.kind == "mesh":
+            form = {"mesh": _mesh_name(body, shape)}
+        else:
+            size = np.array(shape.size)
+            halved = {"box": slice(None), "ellipsoid": slice(0)}.get(shape.kind, slice(1, None))
+            size[halved] /= 2.0
+            form = {"size": _text(size)}
         etree.SubElement(
-            element, "geom", type=shape.kind, size=_text(size),
+            element, "geom", type=shape.kind, **form,
             pos=_text(np.asarray(shape.position) - reference), quat=_text(shape.quaternion),
             contype="1", conaffinity="2", friction=_text((frictions[0], 0.0, 0.0)), condim="3",
             **soft,
         )  # fmt: skip
 
 
+def _write_meshes(root: Any, robot: Mechanism) -> None:
+    """The vertices of meshes that can touch, of which MuJoCo takes the convex hull."""
+    asset, touching = None, {contact.body for contact in robot.contacts}
+    for body in robot.bodies:
+        for shape in body.collisions if body.name in touching else ():
+            if shape.kind == "mesh":
+                asset = etree.SubElement(root, "asset") if asset is None else asset
+                assert shape.vertices is not None
+                # As a shell, because MuJoCo otherwise refuses meshes without a volume.
+                etree.SubElement(
+                    asset, "mesh", name=_mesh_name(body, shape), vertex=_text(shape.vertices),
+                    inertia="shell",
+                )  # fmt: skip
+
+
+def _mesh_name(body: Body, shape: Geometry) -> str:
+    return f"{body.name}.{body.collisions.index(shape)}"
+
+
 def _write_servos(actuators: Any, robot: Mechanism, servos: PD) -> None:
     names = [name for joint in robot.joints for name in [joint.name] * joint.nv]
     for gains in servos.gains:
-        kp, kd = float(gains["kp"]), float(gains["kd"])
+        kp, kd, limit = (float(gains[name]) for name in ("kp", "kd", "limit"))
+        limits = {} if np.isinf(limit) else {
+            "forcelimited": "true", "forcerange": _text((-limit, limit)),
+        }  # fmt: skip
         etree.SubElement(
             actuators, "general", joint=names[int(gains["v_index"])], gaintype="fixed",
-            gainprm=_text(kp), biastype="affine", biasprm=_text((0.0, -kp, -kd)),
+            gainprm=_text(kp), biastype="affine", biasprm=_text((0.0, -kp, -kd)), **limits,
         )  # fmt: skip
 
 

@@ -1,0 +1,173 @@
+"""A policy in MuJoCo: the same robot, controller and commands as in robosim.
+
+The robot is written as MJCF (`robosim.peers.mujoco_run`), and MuJoCo's coordinates are converted
+back before the policy sees them. An explicit PD gives torques at the beginning of each step, as in
+robosim. An implicit one becomes MuJoCo's actuators, with its integrator "implicitfast".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robosim.control.pd import pd_torques
+from robosim.description.mechanism import Mechanism
+from robosim.errors import PeerError
+from robosim.peers.conversions import from_mujoco, to_mujoco
+from robosim.peers.mujoco_run import MuJoCoRun, Settings, available, version
+from robosim.policies.policy import Policy
+from robosim.policies.track import Samples, Track
+from robosim.validation import Array
+from robosim.version import install
+
+SETTINGS = Settings(integrator="implicitfast", cone="elliptic", impratio=10.0)
+"""MuJoCo's settings for legged robots: an elliptic cone, and little slip."""
+
+
+class MuJoCoPlay:
+    """A robot in MuJoCo that a policy controls.
+
+    Parameters
+    ----------
+    policy : Policy
+    timestep : float [s]
+    settings : Settings
+    gravity : (3,) [m/s^2]
+
+    Raises
+    ------
+    PeerError
+        If MuJoCo is not installed, or for a robot that MuJoCo does not have: with obstacles,
+        closed loops, or joints of other kinds.
+    ControllerError
+        If a period of the policy is no whole number of time steps.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        timestep: float,
+        settings: Settings = SETTINGS,
+        gravity: ArrayLike = (0.0, 0.0, -9.81),
+    ) -> None:
+        if not available():
+            raise PeerError(f"mujoco is not installed; get it with: {install('peers')}")
+        robot = policy.robot
+        if robot.obstacles:
+            raise PeerError(
+                f"robot '{robot.name}' has obstacles, and MuJoCo has only level ground here"
+            )
+        self.policy, self.robot, self.timestep = policy.copy(), robot, timestep
+        self.settings = settings
+        self._pd = self.policy.pd(timestep)
+        self._servos = bool(self._pd.gains["implicit"].all())
+        if not self._servos and self._pd.gains["implicit"].any():
+            raise PeerError(
+                f"robot '{robot.name}' has joints that the policy does not drive: a PD that is "
+                "explicit for some joints has no MJCF here; give `implicit: true`"
+            )
+        if self._servos and np.isfinite(self._pd.gains["speed"]).any():
+            raise PeerError("an implicit PD with a no-load speed has no MJCF here")
+        servos = self._pd if self._servos else None
+        self.run = MuJoCoRun(robot, timestep, settings, gravity, servos)
+        model = self.run.model
+        # Indices in qpos and qvel of robosim's coordinates: both have the same values.
+        q, v = from_mujoco(robot, np.arange(model.nq), np.arange(model.nv), model=model)
+        self._q, self._v = np.rint(q).astype(int), np.rint(v).astype(int)
+        self._force = _normal_forces(robot, self.run)
+        self._contacts = _of_each_contact(robot)
+
+    @property
+    def q(self) -> Array:
+        """Coordinates (nq,) in robosim's order."""
+        return np.array(self.run.data.qpos[self._q])
+
+    @property
+    def v(self) -> Array:
+        """Velocities (nv,) in robosim's order."""
+        return np.array(self.run.data.qvel[self._v])
+
+    def place(self, q: ArrayLike, v: ArrayLike) -> None:
+        """Begin at coordinates q (nq,) and velocities v (nv,), in robosim's order."""
+        self.run.set_state(*to_mujoco(self.robot, q, v, model=self.run.model))
+
+    def play(self, seconds: float, at_sample: Callable[[float], None] = lambda time: None) -> Track:
+        """Let the policy control the robot for some time.
+
+        Parameters
+        ----------
+        seconds : float [s]
+        at_sample : callable(time [s])
+            Called before each step.
+
+        Raises
+        ------
+        ControllerError
+            If the policy gives a number that is not finite.
+        """
+        run, policy, samples = self.run, self.policy, Samples(self.robot, self.policy)
+        policy.serve(self, 1, self.timestep)
+        for _ in range(round(seconds / self.timestep)):
+            at_sample(run.time)
+            q, v, force = self.q, self.v, self._force()
+            now = np.array([run.time])
+            due = policy.due(now)
+            if due.any():
+                felt = self._contacts(force)[None] if policy.needs_forces else None
+                self._pd.gains["target"] = policy.act(now, q[None], v[None], felt, due)[0]
+            samples.add(run.time, q, v, force)
+            tau = self._drive(q, v)
+            if not run.step():
+                break
+            samples.acted(run.data.actuator_force.copy() if self._servos else tau)
+        ended = None
+        if run.failed_at is not None:
+            ended = f"MuJoCo was unstable at {run.failed_at:.4g} s"
+        told = f"{version()}, steps of {1e3 * self.timestep:g} ms, {self.settings.told()}"
+        return samples.track("MuJoCo", told, ended)
+
+    def _drive(self, q: Array, v: Array) -> Array:
+        """Set the torques of the next step; returned if explicit."""
+        gains, data = self._pd.gains, self.run.data
+        if self._servos:
+            data.ctrl[:] = gains["target"]
+            return np.zeros(len(gains))
+        tau = pd_torques(gains, q[gains["q_index"]], v[gains["v_index"]])[1]
+        data.qfrc_applied[self._v[gains["v_index"]]] = tau
+        return tau
+
+
+def _normal_forces(robot: Mechanism, run: MuJoCoRun) -> Callable[[], Array]:
+    """A function that reads the normal force of the ground on each body that can touch it."""
+    import mujoco
+
+    names = list(dict.fromkeys(contact.body for contact in robot.contacts))
+    rows = {int(run.model.body(name).id): k for k, name in enumerate(names)}
+    wrench = np.zeros(6)
+
+    def read() -> Array:
+        forces, data, model = np.zeros(len(names)), run.data, run.model
+        for k in range(data.ncon):
+            contact = data.contact[k]
+            for geom in (int(contact.geom1), int(contact.geom2)):
+                row = rows.get(int(model.geom_bodyid[geom]))
+                if row is not None:
+                    mujoco.mj_contactForce(model, data, k, wrench)
+                    forces[row] += wrench[0]
+        return forces
+
+    return read
+
+
+def _of_each_contact(robot: Mechanism) -> Callable[[Array], Array]:
+    """A function that divides forces of bodies equally among their contacts (nc,)."""
+    names = list(dict.fromkeys(contact.body for contact in robot.contacts))
+    which = np.array([names.index(contact.body) for contact in robot.contacts], dtype=int)
+    share: NDArray[np.float64] = 1.0 / np.bincount(which, minlength=len(names))
+
+    def divided(forces: Array) -> Array:
+        return np.asarray((forces * share)[which])
+
+    return divided
