@@ -12,7 +12,8 @@ import warnings
 from robosim.cli.application import app, err
 
 # Imported because these modules add their commands to the application.
-from robosim.cli import catalogue, convert, runs, viewing, results, learn, reproduce, bench, warmup  # isort: skip
+from robosim.cli import catalogue, convert, runs, play, viewing, results, learn  # isort: skip
+from robosim.cli import reproduce, bench, warmup  # isort: skip
 
 __all__ = [
     "app",
@@ -21,6 +22,7 @@ __all__ = [
     "convert",
     "learn",
     "main",
+    "play",
     "reproduce",
     "results",
     "runs",

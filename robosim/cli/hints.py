@@ -8,7 +8,10 @@ from typing import Any
 import typer
 
 # Options of the present run only.
-_OWN = {"record", "port", "host", "open_browser", "log", "every", "view", "as_json"}
+_OWN = {
+    "record", "port", "host", "open_browser", "log", "every", "view", "as_json", "page", "peer",
+    "apart",
+}  # fmt: skip
 
 
 def proposed(context: typer.Context, command: str, *arguments: str) -> str:

@@ -55,6 +55,10 @@ def learn(
         bool,
         typer.Option("--effort-limits", help="Keep torques within the joints' effort limits."),
     ] = False,
+    onnx: Annotated[
+        bool,
+        typer.Option("--onnx", help="Also write the best gait to WALK.onnx, for robosim play."),
+    ] = False,
     resume: Annotated[
         bool,
         typer.Option(
@@ -89,7 +93,9 @@ def learn(
 
     if resume and out_stem is None:
         raise OptionError("--resume goes on from --out WALK")
-    files = _files(out_stem)
+    if onnx and out_stem is None:
+        raise OptionError("--onnx is for --out WALK")
+    files = _files(out_stem, onnx)
     robot = loading.load(model)
     for warning in robot.warnings:
         remark(f"warning: {warning}")
@@ -113,6 +119,10 @@ def learn(
     if files:
         found.save(files["gait"])
         found.plot(files["curve"])
+        if onnx:
+            from robosim.policies import export
+
+            export(found, files["policy"], robot)
         _show_best(found, robot, files["page"])
     told = {**found.to_dict(), "files": {name: str(file) for name, file in files.items()}}
     if as_json:
@@ -139,15 +149,17 @@ def _workers(
     return Workers(robot, n, TOGETHER, timestep, ray=True)
 
 
-def _files(stem: Path | None) -> dict[str, Path]:
+def _files(stem: Path | None, onnx: bool) -> dict[str, Path]:
     """The files to write, by their kinds; none without a stem."""
     if stem is None:
         return {}
     if not stem.absolute().parent.is_dir():
         raise OptionError(f"--out {stem}: the directory does not exist")
     # A name with one of the suffixes is equivalent.
-    base = stem.with_suffix("") if stem.suffix in (".json", ".png", ".html") else stem
     ends = {"gait": ".json", "curve": ".png", "page": ".html"}
+    if onnx:
+        ends["policy"] = ".onnx"
+    base = stem.with_suffix("") if stem.suffix in ends.values() else stem
     return {what: base.with_name(base.name + end) for what, end in ends.items()}
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robosim.control.pd import pd_torques
+from robosim.control.pd import PD, pd_torques
 from robosim.description.mechanism import Mechanism
 from robosim.errors import PeerError
 from robosim.peers.conversions import from_mujoco, to_mujoco
@@ -62,15 +62,12 @@ class MuJoCoPlay:
         self.policy, self.robot, self.timestep = policy.copy(), robot, timestep
         self.settings = settings
         self._pd = self.policy.pd(timestep)
-        self._servos = bool(self._pd.gains["implicit"].all())
-        if not self._servos and self._pd.gains["implicit"].any():
-            raise PeerError(
-                f"robot '{robot.name}' has joints that the policy does not drive: a PD that is "
-                "explicit for some joints has no MJCF here; give `implicit: true`"
-            )
-        if self._servos and np.isfinite(self._pd.gains["speed"]).any():
+        gains = self._pd.gains
+        # Motors with an implicit PD are actuators of MuJoCo, and the others give torques.
+        self._servos, self._motors = (np.flatnonzero(gains["implicit"] == k) for k in (1, 0))
+        if np.isfinite(gains["speed"][self._servos]).any():
             raise PeerError("an implicit PD with a no-load speed has no MJCF here")
-        servos = self._pd if self._servos else None
+        servos = PD.with_gains(gains[self._servos]) if len(self._servos) else None
         self.run = MuJoCoRun(robot, timestep, settings, gravity, servos)
         model = self.run.model
         # Indices in qpos and qvel of robosim's coordinates: both have the same values.
@@ -121,7 +118,8 @@ class MuJoCoPlay:
             tau = self._drive(q, v)
             if not run.step():
                 break
-            samples.acted(run.data.actuator_force.copy() if self._servos else tau)
+            tau[self._servos] = run.data.actuator_force
+            samples.acted(tau)
         ended = None
         if run.failed_at is not None:
             ended = f"MuJoCo was unstable at {run.failed_at:.4g} s"
@@ -129,13 +127,13 @@ class MuJoCoPlay:
         return samples.track("MuJoCo", told, ended)
 
     def _drive(self, q: Array, v: Array) -> Array:
-        """Set the torques of the next step; returned if explicit."""
+        """Set targets and torques of the next step; returns the torques (nu,) of the latter."""
         gains, data = self._pd.gains, self.run.data
-        if self._servos:
-            data.ctrl[:] = gains["target"]
-            return np.zeros(len(gains))
-        tau = pd_torques(gains, q[gains["q_index"]], v[gains["v_index"]])[1]
-        data.qfrc_applied[self._v[gains["v_index"]]] = tau
+        data.ctrl[:] = gains["target"][self._servos]
+        tau = np.zeros(len(gains))
+        rows = gains[self._motors]
+        tau[self._motors] = pd_torques(rows, q[rows["q_index"]], v[rows["v_index"]])[1]
+        data.qfrc_applied[self._v[rows["v_index"]]] = tau[self._motors]
         return tau
 
 

@@ -171,6 +171,18 @@ class Schedule:
         return np.asarray(self.commands[max(k, 0)])
 
 
+def check_peer(policy: Policy, peer: str, timestep: float) -> None:
+    """Refuse a robot that a peer does not have, before a run in robosim.
+
+    Raises
+    ------
+    OptionError, PeerError, ControllerError
+        As `in_peer`.
+    """
+    check_choice("peer", peer, PEERS)
+    MuJoCoPlay(policy, timestep)
+
+
 def in_peer(
     policy: Policy,
     peer: str,
@@ -248,9 +260,10 @@ def compare(
         have.
     """
     positive("seconds", seconds)
-    sim = Simulation(
-        policy.robot, policy.task.timestep if timestep is None else timestep, **options
-    )
+    timestep = policy.task.timestep if timestep is None else timestep
+    if peer is not None:
+        check_peer(policy, peer, timestep)
+    sim = Simulation(policy.robot, timestep, **options)
     begin(sim, policy, q)
     watched = Watched(policy.copy())
     ended = None
