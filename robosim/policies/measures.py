@@ -23,7 +23,9 @@ from robosim.validation import Array
 
 TOUCH = 1.0
 """Normal force above which a body is in contact [N]."""
-GRAVITY = 9.81
+GRAVITY = 9.81  # [m/s^2]
+SHORTEST = 0.1
+"""Length of a path from which on there is a cost of transport [m]."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,8 @@ class Measures:
         Why the run ended before its time.
     distance : float or None [m]
         Of the base at the end from where it began, in the plane.
+    path : float or None [m]
+        Length of the base's path in the plane.
     velocity_error : float or None [m/s]
         Root mean square of the error of the base's velocity, forward and sideways in its axes.
     turning_error : float or None [rad/s]
@@ -58,7 +62,7 @@ class Measures:
     energy : float [J]
         Mechanical work of the motors, of both signs in size.
     cost_of_transport : float or None
-        This energy over weight and distance.
+        This energy over weight and path.
     """
 
     seconds: float
@@ -66,6 +70,7 @@ class Measures:
     how: str | None
     ended: str | None
     distance: float | None
+    path: float | None
     velocity_error: float | None
     turning_error: float | None
     torque: float
@@ -145,13 +150,14 @@ def measures_of(robot: Mechanism, track: Track, ground: Ground | None = None) ->
     step = float(whole.t[1] - whole.t[0]) if len(whole) > 1 else 0.0
     rates = track.v[:, np.minimum(np.asarray(robot.actuated, dtype=int), robot.nv - 1)]
     energy = float(np.abs(track.tau * rates).sum() * step)
-    distance = velocity = turning = cost = None
+    distance = path = velocity = turning = cost = None
     if robot.floating_base:
         distance = float(np.linalg.norm(track.q[-1, :2] - track.q[0, :2]))
+        path = float(np.linalg.norm(np.diff(track.q[:, :2], axis=0), axis=1).sum())
         if track.command.shape[1] >= 3:
             velocity, turning = _tracking(track)
-        if distance > 0.01:
-            cost = energy / (robot.total_mass * GRAVITY * distance)
+        if path > SHORTEST:
+            cost = energy / (robot.total_mass * GRAVITY * path)
     limits = robot.effort_limits
     joint, effort = None, None
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -168,6 +174,7 @@ def measures_of(robot: Mechanism, track: Track, ground: Ground | None = None) ->
         None if fell is None else str(fell["how"]),
         track.ended,
         distance,
+        path,
         velocity,
         turning,
         float(np.sqrt((track.tau**2).mean())) if track.tau.size else 0.0,

@@ -70,7 +70,8 @@ def page(found: SimToSim) -> str:
     parts = [f"<h1>{html.escape(title)}</h1>"]
     told = telling.parting(found)
     if told:
-        parts.append(f"<p>{html.escape(told)}.</p>")
+        mark = " Dotted lines mark this time." if found.parting is not None else ""
+        parts.append(f"<p>{html.escape(told)}.{mark}</p>")
     parts.append(_table("until the fall, or the end of the run", found, telling.rows(found)))
     contacts = telling.contact_rows(found)
     if contacts and found.parting is not None:

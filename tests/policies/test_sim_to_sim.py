@@ -88,6 +88,7 @@ def test_measures_of_a_robot_that_glides(a1):
     v[:, 9] = -2.0
     found = measures_of(a1, replace(track, tau=tau, v=v))
     assert found.distance == pytest.approx(0.5)
+    assert found.path == pytest.approx(0.5)
     assert found.seconds == pytest.approx(1.01)
     assert found.velocity_error == pytest.approx(0.5)  # of 0.3 and 0.4 m/s
     assert found.turning_error == pytest.approx(0.3)
