@@ -90,8 +90,8 @@ def periodic_rollout(
         part = batch.rollout(size, more, controller=pd, targets=targets, every=one)
         parts.append(part)
         picked.append(np.flatnonzero((done + one * np.arange(part.tau.shape[1])) % every == 0))
-        for i in np.flatnonzero(part.failed & going):
-            stopped[int(i)] = batch[int(i)].copy()
+        for i in np.flatnonzero(part.failed & going).tolist():
+            stopped[i] = batch[i].copy()
         done += size
     for i, sim in stopped.items():
         batch.restore(sim, index=i)

@@ -79,10 +79,10 @@ def export(
     Parameters
     ----------
     policy : model of Stable-Baselines3, Gait, Learned, or sequence of Linear and Activation
-        Models have an ``MlpPolicy``: PPO, A2C, SAC, TD3 or DDPG. Their deterministic actions are
-        written.
+        Models have an ``MlpPolicy``: PPO, A2C, SAC, TD3 or DDPG. What is written gives
+        deterministic actions.
     file : path
-        It should end in .onnx.
+        A name that ends in .onnx.
     robot : Mechanism
     task : PolicyTask or None
         The task of the model, such as `robosim.envs.Task.policy_task` returns it. Gaits have their

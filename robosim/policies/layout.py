@@ -34,9 +34,9 @@ class Layout:
     names : tuple of str
         The task's joints, in its order; na of them.
     q_index, v_index : (na,) int
-        Their indices in q and v.
+        Indices of these joints in q and v.
     driven : (na,) int
-        Their indices in ``robot.actuated``.
+        Indices of these joints in ``robot.actuated``.
     default : (na,) [rad or m]
         The default pose: targets of an action of zero.
     scale : (na,) [rad or m]

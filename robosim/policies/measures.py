@@ -62,7 +62,7 @@ class Measures:
     energy : float [J]
         Mechanical work of the motors, of both signs in size.
     cost_of_transport : float or None
-        This energy over weight and path.
+        Mechanical work over weight and path.
     """
 
     seconds: float

@@ -1,8 +1,8 @@
 """Quantities that policies observe: a table of names, each with one function of the robots' state.
 
-Arrays have one row for each robot. Axes of the base are those of its link. Its velocity is that of
-the link's origin, of its centre of mass, or of a frame on it, such as an IMU. Joints are those of
-the task, in its order.
+Arrays have one row for each robot. Axes of the base are those of its link. The base's velocity is
+that of the link's origin, of its centre of mass, or of a frame on it, such as an IMU. Joints are
+those of the task, in its order.
 """
 
 from __future__ import annotations

@@ -236,7 +236,7 @@ def compare(
     Parameters
     ----------
     policy : Policy
-        Its command holds in both.
+        The policy, whose command holds in both.
     seconds : float [s]
     peer : str or None
         One of `PEERS`; None: robosim alone.

@@ -32,7 +32,7 @@ class PolicyTask:
     Attributes
     ----------
     observations : tuple of Term
-        Their values follow each other in this order.
+        Values of terms follow each other in this order.
     joints : tuple of str, or str
         The actuated joints, in the order of actions; or the order of all actuated joints. "model"
         is that of the model file. "depth_first" goes leg by leg, "breadth_first" level by level,

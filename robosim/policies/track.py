@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -58,9 +58,8 @@ class Track:
 
     def until(self, n: int) -> Track:
         """The first n samples."""
-        parts = (self.t, self.q, self.v, self.tau, self.forces, self.command, self.action)
-        cut = [part[:n] for part in parts]
-        return Track(self.name, self.settings, *cut, self.touching, self.ended)
+        names = ("t", "q", "v", "tau", "forces", "command", "action")
+        return replace(self, **{name: getattr(self, name)[:n] for name in names})
 
 
 class Samples:
