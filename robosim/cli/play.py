@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from contextlib import ExitStack, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from robosim.policies import Policy
     from robosim.policies.sim_to_sim import SimToSim
     from robosim.simulation import Simulation
-    from robosim.viz import Viewer
+    from robosim.viz import Recorder, Viewer
 
 SECONDS = 10.0
 GAP = 1e-3  # [m], of the lowest contact at the start
@@ -118,7 +119,10 @@ def play(
     view = view or open_browser
     endless = view and seconds is None
     duration = SECONDS if seconds is None else positive("--seconds", seconds)
-    _check_options(peer, page, watching, view, endless)
+    _check_options(watching, view, page)
+    for name, given in (("peer", peer), ("html", page), ("log", log)):
+        if given is not None and endless:
+            raise OptionError(f"--{name} is for a run with an end: give --seconds S as well")
     positive("--apart", apart)
     if log is not None:
         check_log_path(log)
@@ -146,14 +150,18 @@ def play(
     with stack, interruptible() as interrupted:
         if viewer is not None and commands is None:
             _steer(loaded, viewer)
-        watched: Any = loaded if endless else Watched(loaded)
-        recorder, statistics, writer = watching.recorder(robot), RunStatistics(sim), None
+        recorder = watching.recorder(robot)
+        if endless:
+            _show(sim, loaded, viewer, recorder, interrupted)
+            watching.save(recorder)
+            return
+        watched, statistics, writer = Watched(loaded), RunStatistics(sim), None
         if log is not None:
             writer = LogWriter(log, robot, step)
         stopped = run(
             sim,
             watched,
-            math.inf if endless else duration,
+            duration,
             interrupted,
             statistics=statistics,
             writer=writer,
@@ -162,10 +170,8 @@ def play(
             quiet=as_json,
         )
         watching.save(recorder)
-    if isinstance(stopped, ControllerError) or endless or not statistics.steps:
-        leave(
-            None if endless and isinstance(stopped, KeyboardInterrupt) else stopped, statistics, log
-        )
+    if isinstance(stopped, ControllerError) or not statistics.steps:
+        leave(stopped, statistics, log)
         return
     interrupt = isinstance(stopped, KeyboardInterrupt)
     tracks = [watched.track(None if stopped is None or interrupt else str(stopped))]
@@ -192,17 +198,12 @@ def play(
     leave(stopped, statistics, log)
 
 
-def _check_options(
-    peer: str | None, page: Path | None, watching: Watching, view: bool, endless: bool
-) -> None:
+def _check_options(watching: Watching, view: bool, page: Path | None) -> None:
     """Refuse options that exclude each other, and files that cannot be written."""
     watching.check()
     for name, value in (("port", watching.port), ("host", watching.host)):
         if value is not None and not view:
             raise OptionError(f"--{name} is for --view")
-    for name, given in (("peer", peer), ("html", page)):
-        if given is not None and endless:
-            raise OptionError(f"--{name} is for a run with an end: give --seconds S as well")
     if page is not None:
         if page.suffix.lower() not in (".html", ".htm"):
             raise OptionError(f"--html writes a page: '{page}' must end in .html")
@@ -257,6 +258,20 @@ def _start(policy: Policy, timestep: float, pose: str | None, drop: float) -> Si
     with suppress(RobosimError):
         sim.copy().run(timestep, policy.pd(timestep))
     return sim
+
+
+def _show(
+    sim: Simulation,
+    policy: Policy,
+    viewer: Viewer | None,
+    recorder: Recorder | None,
+    stop: Callable[[], bool],
+) -> None:
+    """Show a run until ctrl-C; the page can pose the robot and restart the run."""
+    from robosim.viz import live
+
+    with suppress(KeyboardInterrupt):
+        live(sim, policy, None, viewer, recorder, stop=stop)
 
 
 def _steer(policy: Policy, viewer: Viewer) -> None:

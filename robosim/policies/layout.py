@@ -71,7 +71,7 @@ class Layout:
         Raises
         ------
         LoadError
-            For another number of values than joints.
+            For another number of values than joints, or a malformed pattern.
         ModelError
             For a pattern that matches no joint, or joints without a value.
         """
@@ -86,6 +86,10 @@ class Layout:
             return np.array(np.broadcast_to(values, len(self.names)))
         found = np.full(len(self.names), np.nan)
         for pattern, number in value.items():
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                raise self.task.error(f"'{pattern}' is no pattern: {error}", what) from None
             rows = [k for k, name in enumerate(self.names) if re.fullmatch(pattern, name)]
             if not rows:
                 raise ModelError(

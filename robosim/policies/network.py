@@ -76,12 +76,15 @@ class Network:
                 there,
             )
         action = (named or found)[0]
-        self._input, self._kind, self._rows = seen[0].name, _FLOATS[seen[0].type], seen[0].shape[0]
+        self._input, self._kind = seen[0].name, _FLOATS[seen[0].type]
         self._wanted = [action.name, *after]
         self.inputs, self.outputs = _size(seen[0].shape[1]), _size(action.shape[-1])
         self.states = tuple(one.name for one in states)
         self._shapes = [[_size(k) or 1 for k in one.shape] for one in states]
         self._batch = [_batch_axis(one.shape) for one in states]
+        # A file whose batch has a fixed size is asked for so many rows at a time.
+        fixed = [seen[0].shape[0], *(s.shape[b] for s, b in zip(states, self._batch, strict=True))]
+        self._rows = next((rows for rows in fixed if isinstance(rows, int)), None)
         if any(one.type not in _FLOATS for one in states):
             raise self.error("has states that are no floats")
 
@@ -101,8 +104,7 @@ class Network:
     ) -> tuple[Array, list[NDArray[Any]]]:
         """Actions (n, na) for observations (n, no), and the states after them."""
         n = len(observations)
-        # A file whose batch has a fixed size is asked row by row.
-        size = n if not isinstance(self._rows, int) or self._rows == n else 1
+        size = n if self._rows is None or self._rows == n else 1
         parts = []
         for begin in range(0, n, size):
             rows = slice(begin, begin + size)

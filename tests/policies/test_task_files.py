@@ -174,6 +174,8 @@ def test_patterns_have_to_match_and_cover_the_joints(a1):
     )
     with pytest.raises(ModelError, match="no pattern matches FR_thigh_joint, FR_calf_joint"):
         Layout(a1, task).pd(5e-3)
+    with pytest.raises(LoadError, match="action_scale: '\\[' is no pattern"):
+        Layout(a1, PolicyTask.of({"observations": ["actions"], "action_scale": {"[": 1}}))
     with pytest.raises(LoadError, match=r"one for each of 12 joints .*not 2 numbers"):
         Layout(a1, PolicyTask.of({"observations": ["actions"], "action_scale": [1, 2]}))
     with pytest.raises(LoadError, match="the task has no 'stiffness'"):
