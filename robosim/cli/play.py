@@ -149,7 +149,7 @@ def play(
         stack = early.pop_all()
     with stack, interruptible() as interrupted:
         if viewer is not None and commands is None:
-            _steer(loaded, viewer)
+            steer(loaded, viewer)
         recorder = watching.recorder(robot)
         if endless:
             _show(sim, loaded, viewer, recorder, interrupted)
@@ -274,7 +274,7 @@ def _show(
         live(sim, policy, None, viewer, recorder, stop=stop)
 
 
-def _steer(policy: Policy, viewer: Viewer) -> None:
+def steer(policy: Policy, viewer: Viewer) -> None:
     """Let sliders of the page set the command, if it is a velocity."""
     first = policy.command_at(np.zeros(1))[0]
     if len(first) != len(STEERED):

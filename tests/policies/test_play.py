@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,12 @@ import yaml
 from policy_networks import LEGGED, linear
 from typer.testing import CliRunner
 
+from robosim import Simulation
 from robosim.cli import app
+from robosim.cli.play import steer
 from robosim.log import read_log
+from robosim.policies import load
+from robosim.policies.track import Watched
 
 
 @pytest.fixture
@@ -132,3 +137,45 @@ def test_a_gait_of_learn_is_played(run):
     found = run("a1", "walk.onnx", "--friction", "0.2", "--seconds", "0.2", "--json")
     assert found.exit_code == 0, found.output
     assert json.loads(found.stdout)["runs"][0]["settings"] == "steps of 1 ms"
+
+
+class Sliders:
+    """What `robosim play` asks of a viewer's panel."""
+
+    def __init__(self) -> None:
+        self.made: dict[str, SimpleNamespace] = {}
+
+    def slider(self, name: str, low: float, high: float, value: float, unit: str) -> Any:
+        self.made[name] = SimpleNamespace(value=value, low=low, high=high, unit=unit)
+        return self.made[name]
+
+
+def test_sliders_steer_a_policy(run, a1):
+    policy, viewer = load("zero.onnx", a1, "a1.yaml", command=(0.5, 0.0, 0.0)), Sliders()
+    steer(policy, viewer)
+    assert [(name, one.value) for name, one in viewer.made.items()] == [
+        ("forward", 0.5), ("sideways", 0.0), ("turning", 0.0),
+    ]  # fmt: skip
+    viewer.made["turning"].value = 0.7
+    assert policy.command_at(np.zeros(1)).tolist() == [[0.5, 0.0, 0.7]]
+    # A command of other quantities has no sliders.
+    two = {**LEGGED, "observations": ["commands"], "command": [0.0, 0.0]}
+    linear(Path("two.onnx"), np.zeros((12, 2)))
+    steer(load("two.onnx", a1, two), nothing := Sliders())
+    assert nothing.made == {}
+
+
+def test_a_run_that_begins_again_is_recorded_anew(run, a1):
+    watched = Watched(load("zero.onnx", a1, "a1.yaml"))
+    sim = Simulation(a1, 5e-3)
+    sim.place(watched.policy.pose())
+    sim.run(0.1, watched)
+    assert len(watched.track()) == 20
+    sim.place(watched.policy.pose())
+    log = sim.run(0.05, watched)
+    track = watched.track()
+    assert len(track) == 10
+    assert np.array_equal(track.q, log.q)
+    assert np.array_equal(track.tau, log.tau)
+    watched.begin_at(0.0)
+    assert len(watched.samples) == 0

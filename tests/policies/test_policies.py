@@ -7,6 +7,7 @@ import sys
 from dataclasses import replace
 
 import numpy as np
+import onnx
 import pytest
 from onnx import TensorProto
 from policy_networks import LEGGED, integrating, linear
@@ -189,6 +190,38 @@ def test_networks_of_other_sizes_are_refused_with_what_the_task_observes(a1, tmp
         load(few, a1, LEGGED)
     with pytest.raises(ModelError, match="no floating base"):
         load(narrow, double_pendulum(), {**LEGGED, "default_joint_pos": 0.0})
+
+
+def test_networks_with_other_inputs_and_outputs_are_refused_by_name(a1, tmp_path):
+    task, file = {**LEGGED, "observations": ["velocity_commands"]}, tmp_path / "p.onnx"
+
+    def saved(change):
+        model = onnx.load(integrating(file, 3, 12))
+        change(model.graph)
+        onnx.save(model, file)
+        return file
+
+    def also(graph, name, ends):
+        """Add an input, or an output that repeats the actions."""
+        new = ends.add()
+        new.CopyFrom(graph.output[0])
+        new.name = name
+        if ends is graph.output:
+            graph.node.append(onnx.helper.make_node("Identity", [graph.output[0].name], [name]))
+
+    def rename(graph):
+        graph.node[-1].output[0] = graph.output[0].name = "first"
+        also(graph, "second", graph.output)
+
+    with pytest.raises(LoadError, match="inputs for states, but no output h_out"):
+        load(saved(lambda graph: graph.output.pop()), a1, task)
+    with pytest.raises(LoadError, match=r"one input of observations, .* image tensor"):
+        load(saved(lambda graph: also(graph, "image", graph.input)), a1, task)
+    with pytest.raises(LoadError, match=r"2 outputs, none .*known: first, h_out, second"):
+        load(saved(rename), a1, task)
+    # A value beside the actions is left out.
+    policy = load(saved(lambda graph: also(graph, "value", graph.output)), a1, task)
+    assert policy.network.outputs == 12
 
 
 def test_files_that_are_no_policies(a1, tmp_path):
