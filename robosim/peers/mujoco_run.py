@@ -2,8 +2,9 @@
 
 Bodies keep their masses, inertias and reference frames. Hinges, balls, slides and free bodies
 become MuJoCo's joints with their limits, dampers, dry friction and rotors. Joints that close a loop
-become ``connect`` equalities. Collision shapes touch only the ground, as in robosim. A PD becomes
-MuJoCo's actuators, whose controls are its targets.
+become ``connect`` equalities. Collision shapes touch only the ground, as in robosim; of meshes the
+hulls do, and contact points of bodies without shapes as spheres. A PD becomes MuJoCo's actuators,
+whose controls are its targets.
 """
 
 from __future__ import annotations
@@ -20,13 +21,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from robosim import quaternions
 from robosim.control.controllers import PD
-from robosim.description.body import Body, Geometry
+from robosim.description.body import Body, ContactPoint, Geometry
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.errors import PeerError
 
 Array = NDArray[np.float64]
 JOINTS = {"revolute": "hinge", "prismatic": "slide", "spherical": "ball", "floating": "free"}
+POINT = 1e-5  # [m], radius of a contact point that has none
 LABELS = {"mujoco_default": "MuJoCo, default", "mujoco_best": "MuJoCo, best setting"}
 SAID = {"mujoco_default": "MuJoCo at its defaults", "mujoco_best": "MuJoCo at its best"}
 
@@ -132,7 +134,7 @@ def mjcf(
     by_name = {body.name: body for body in robot.bodies}
     elements: dict[str | None, Any] = {None: world}
     for joint in robot.tree_joints:
-        if joint.kind not in JOINTS:
+        if joint.kind not in (*JOINTS, "fixed"):
             raise PeerError(f"joint '{joint.name}': a {joint.kind} joint has no MJCF here")
         if joint.bearing is not None:
             raise PeerError(f"joint '{joint.name}': a bearing has no MJCF")
@@ -146,11 +148,12 @@ def mjcf(
         hinge = np.asarray(joint.child_position) - body.reference_position
         place = np.asarray(joint.parent_position) - before - R_offset @ hinge
         element = etree.SubElement(
-            elements[joint.parent], "body", name=body.name, pos=_text(place),
+            elements[joint.parent], "body", name=_own(body.name), pos=_text(place),
             quat=_text(joint.offset), gravcomp=_text(body.gravity_compensation),
         )  # fmt: skip
         elements[joint.child] = element
-        _write_joint(element, joint, hinge)
+        if joint.kind != "fixed":
+            _write_joint(element, joint, hinge)
         _write_body(element, robot, body, soft)
     equality = etree.SubElement(root, "equality")
     for joint in robot.loop_joints:
@@ -189,7 +192,10 @@ def _write_body(element: Any, robot: Mechanism, body: Body, soft: Mapping[str, s
             raise PeerError(f"contact '{contact.name}': friction by direction has no MJCF here")
         if contact.stiffness is not None:
             raise PeerError(f"contact '{contact.name}': a stiffness has no MJCF here")
-    frictions = [contact.friction for contact in robot.contacts if contact.body == body.name]
+    contacts = [contact for contact in robot.contacts if contact.body == body.name]
+    if not body.collisions:
+        _write_points(element, contacts, reference, soft)
+    frictions = [contact.friction for contact in contacts]
     for shape in body.collisions if frictions else ():
         if shape.kind == "mesh":
             form = {"mesh": _mesh_name(body, shape)}
@@ -203,6 +209,25 @@ def _write_body(element: Any, robot: Mechanism, body: Body, soft: Mapping[str, s
             pos=_text(np.asarray(shape.position) - reference), quat=_text(shape.quaternion),
             contype="1", conaffinity="2", friction=_text((frictions[0], 0.0, 0.0)), condim="3",
             **soft,
+        )  # fmt: skip
+
+
+def _own(name: str) -> str:
+    """The name of a body, as MuJoCo calls its fixed one "world"."""
+    return "world_link" if name == "world" else name
+
+
+def _write_points(
+    element: Any, contacts: list[ContactPoint], reference: Array, soft: Mapping[str, str]
+) -> None:
+    """The contact points of a body without shapes, as spheres."""
+    for contact in contacts:
+        if contact.axis is not None or contact.semi_axes is not None:
+            raise PeerError(f"contact '{contact.name}': a rim or an ellipsoid needs a shape here")
+        etree.SubElement(
+            element, "geom", type="sphere", size=_text(max(contact.radius, POINT)),
+            pos=_text(np.asarray(contact.position) - reference), contype="1", conaffinity="2",
+            friction=_text((contact.friction, 0.0, 0.0)), condim="3", **soft,
         )  # fmt: skip
 
 

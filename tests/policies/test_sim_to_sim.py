@@ -158,6 +158,22 @@ def test_robots_that_mujoco_does_not_have_here_are_refused(a1, zero):
         compare(load(zero, a1, LEGGED), 0.1, "bullet")
 
 
+def test_contact_points_of_bodies_without_shapes_are_spheres_in_mujoco(tmp_path):
+    """The Atlas, which has points for feet, and fixed joints."""
+    from robosim.models.builders import atlas
+
+    robot = atlas()
+    task = {"observations": ["joint_pos"], "stiffness": 2000.0, "damping": 100.0, "implicit": True,
+            "effort_limits": False}  # fmt: skip
+    policy = load(linear(tmp_path / "p.onnx", np.zeros((robot.nu, robot.nu))), robot, task)
+    found = compare(policy, 0.3)
+    for track in found.tracks:
+        weight = robot.total_mass * 9.81
+        assert track.forces[-20:].sum(axis=1).mean() == pytest.approx(weight, rel=0.25)
+    # MuJoCo's contacts are as soft as the light feet that the weight presses down.
+    assert 1e-3 < found.measures[1].penetration < 0.1
+
+
 def test_meshes_are_hulls_in_mujoco_and_semi_axes_are_kept(a1):
     """A cube of mesh rests as the box does, and an ellipsoid on its shortest semi-axis."""
     from robosim.models.builders import cube
