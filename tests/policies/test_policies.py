@@ -77,7 +77,7 @@ def test_a_run_is_the_same_in_one_piece_and_in_two_and_begins_anew_with_a_start(
 
 @pytest.mark.parametrize("batch", ["n", 1])
 def test_a_batch_moves_as_single_runs(a1, tmp_path, batch):
-    """To the bit, if the network is asked row by row; else its products may be rounded otherwise."""
+    """To the bit if the network is asked row by row; else products may be rounded otherwise."""
     exact = 0.0 if batch == 1 else 1e-5
     W = 0.02 * np.random.default_rng(1).normal(size=(12, 144))
     file = linear(tmp_path / "p.onnx", W, batch=batch)
