@@ -44,7 +44,7 @@ def check_mechanism(robot: Mechanism) -> None:
         raise OptionError(f"robot must be a Mechanism, as robosim.load gives it, not {robot!r}")
 
 
-def check_accuracy(accuracy: float | None, tolerance: float, order: int) -> None:
+def check_accuracy(accuracy: float | None, tolerance: float) -> None:
     """Raise an OptionError for an accuracy that cannot be had, or not with these other options."""
     if accuracy is None:
         return
@@ -58,11 +58,6 @@ def check_accuracy(accuracy: float | None, tolerance: float, order: int) -> None
         raise OptionError(
             f"accuracy={accuracy!r} m is beyond what a tolerance of {tolerance:g} m/s leaves: it "
             f"must be at least {ABOVE * tolerance:g}, or the tolerance at most {accuracy / ABOVE:g}"
-        )
-    if order != 2:
-        raise OptionError(
-            f"order={order!r} is for steps of one length: leave it out with an accuracy, for "
-            "which steps are as short as they need be"
         )
 
 
@@ -111,7 +106,7 @@ def checked(
         raise OptionError("friction_facets is for friction_cone='linearized' only")
     max_iterations = count("max_iterations", max_iterations)
     max_substeps = count("max_substeps", max_substeps)
-    check_accuracy(accuracy, tolerance, order)
+    check_accuracy(accuracy, tolerance)
     if order not in (2, 4):
         raise OptionError(f"order must be 2 or 4, not {order!r}")
     options = Options(

@@ -47,7 +47,7 @@ class Simulation(Knot):
         Largest error of any point of a body that is made per second of motion. Each step is then
         taken in as many intervals as this needs, and an interval ends wherever a contact or limit
         closes. See the guide "How accurate is my simulation?". By default a step is one interval.
-        Not with steps of order four, lanes or derivatives.
+        Not with lanes or derivatives.
     tolerance : float [m/s]
         Largest residual of the step equations. The residual of the dynamics is a velocity in the
         mass metric; that of joints and contacts is a violation divided by the timestep.
@@ -66,7 +66,8 @@ class Simulation(Knot):
         Largest number of substeps into which a step is divided if its equations cannot be solved.
     order : int
         2, or 4: a composition of seven steps of order two. Steps with active contacts or limits,
-        or with implicit PD, have order two in any case, as `StepInfo.order` reports.
+        or with implicit PD, have order two in any case, as `StepInfo.order` reports. With an
+        accuracy that holds for each part of a step, and the report for all of them.
     solver : str or None
         "articulated" eliminates along the joints of a tree. Loops and couplings are supported if
         those that share joints have at most six equations. Without them, up to 16 contacts between

@@ -1,5 +1,7 @@
 """Steps to an accuracy, against motions that are known in closed form."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -41,9 +43,10 @@ def height(restitution: float, fall: float, time: float) -> float:
 
 @pytest.mark.parametrize("accuracy", [1e-2, 1e-3, 1e-4, 1e-5, 1e-6])
 @pytest.mark.parametrize("timestep", [0.002, 0.01, 0.05])
-def test_a_ball_bounces_ten_times(timestep, accuracy):
+@pytest.mark.parametrize("order", [2, 4])
+def test_a_ball_bounces_ten_times(timestep, accuracy, order):
     """Its error grows by the time that each impact is off, never beyond the accuracy."""
-    sim = Simulation(ball(0.9), timestep, accuracy=accuracy)
+    sim = Simulation(ball(0.9), timestep, accuracy=accuracy, order=order)
     sim.set_state([0, 0, 0.6, 1, 0, 0, 0])
     sim.run(4.0)
     expected = 0.1 + height(0.9, 0.5, 4.0)
@@ -133,6 +136,31 @@ def test_a_pendulum_is_as_accurate_as_asked(accuracy):
     here, sizes = end(accuracy)
     assert np.linalg.norm(here - end(0.01 * accuracy)[0]) < 2.0 * accuracy
     assert 0.0 < sizes.error <= 2.0 * accuracy
+
+
+def test_parts_of_order_four_are_longer_and_nearer():
+    """Of a double pendulum, beside short steps; and one that meets a stop has order two there."""
+    robot, ends = double_pendulum(), {}
+    reference = Simulation(robot, 1e-4, order=4, tolerance=1e-13)
+    for order in (2, 4):
+        sim = Simulation(robot, 0.01, accuracy=1e-5, order=order)
+        for one in (reference, sim):
+            one.set_state([1.5, 0.5])
+            one.run(1.0)
+        off = np.linalg.norm(np.asarray(sim.state.x) - reference.state.x, axis=1).max()
+        ends[order] = off, sim.step_sizes.intervals
+        assert off < 1e-5
+        assert sim.fourth_order_steps == (100 if order == 4 else 0)
+    assert ends[4][0] < 0.5 * ends[2][0]
+    assert ends[4][1] < 0.25 * ends[2][1]
+    stopped = replace(robot.joints[1], upper=0.9)
+    meets = Simulation(
+        replace(robot, joints=(robot.joints[0], stopped)), 0.01, accuracy=1e-5, order=4
+    )
+    meets.set_state([1.5, 0.5])
+    meets.run(1.0)
+    assert meets.step_sizes.events > 0
+    assert 0 < meets.fourth_order_steps < 100
 
 
 def test_energy_has_no_trend():

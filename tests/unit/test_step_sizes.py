@@ -37,7 +37,6 @@ def dropped(robot, timestep=0.01, **options) -> Simulation:
         ({"accuracy": "fine"}, "accuracy must be a positive number, not 'fine'"),
         ({"accuracy": 1e-9}, "accuracy=1e-09 m is finer than impacts are located: .* 1e-06"),
         ({"accuracy": 1e-4, "tolerance": 1e-4}, "tolerance of 0.0001 m/s leaves.* at most 1e-05"),
-        ({"accuracy": 1e-4, "order": 4}, "order=4 is for steps of one length"),
         ({"accuracy": 1e-4, "lanes": True}, "lanes=True is for steps that all limbs take at once"),
     ],
 )

@@ -64,6 +64,7 @@ PART = np.dtype(  # of a step to an accuracy; times are fractions of the step bu
         ("at", "f8"),  # where the part begins
         ("until", "f8"),  # and ends
         ("length", "f8"),  # [s]
+        ("order", "i8"),  # the least of all parts of the step so far
         ("event", "i8"),  # 1 if it ends where something closes
         ("known", "i8"),  # 1 if its end as a whole is known already
         ("quiet", "i8"),  # 1 if its motion hardly changes, so that it is taken as a whole alone

@@ -9,6 +9,8 @@ is accurate enough, of those whose ends are halves of halves of the step.
 Where a contact or limit closes, a part ends, and the next one begins with the impact. So errors are
 of second order through impacts too. A gap within `grace` is none: contacts that follow each other
 faster than the accuracy can tell are those of one interval.
+
+Parts without contacts, limits, dry friction and servos are of order four where that is asked for.
 """
 
 from math import floor, inf
@@ -21,10 +23,12 @@ from robosim.kernels.status import (
     NEEDS_BLOCKS,
     NEEDS_GRAPH,
     NEEDS_ROWS,
+    NOT_SMOOTH,
     STRIKES,
     TURNS_FAR,
     UNRESOLVED,
 )
+from robosim.kernels.step.composition import PARTS, allowed_order, composed
 from robosim.kernels.step.events import BRIEF, REACHED, grace, presses
 from robosim.kernels.step.impact import bounce
 from robosim.kernels.step.interval import advance_by_impacts
@@ -46,7 +50,7 @@ def step_to_accuracy(scheme, model, state, memory, loads, work, options, solver,
     """
     part, pace = work.part[0], memory.guesses.pace[0]
     save(state, memory.guesses, work)
-    begin_step(part, options, info)
+    begin_step(part, loads, memory.guesses, options, info)
     while part.at < 1.0:
         if part.until <= part.at:
             part.until, part.event = end_of_part(part.at, pace.level), 0
@@ -57,10 +61,15 @@ def step_to_accuracy(scheme, model, state, memory, loads, work, options, solver,
         info.status = take_part(
             scheme, model, state, memory, loads, work, options, solver, wants, info
         )
+        if info.status == NOT_SMOOTH:
+            go_back(state, memory, work)
+            info.order, part.order, part.known = 2, 2, 0
+            continue
         if ends_step(info.status, options):
             break
         if info.status == CONVERGED and is_accurate(model, state, part, options):
             accept(part, pace, info)
+            info.order = 2 if work.active[0] > 0 else allowed_order(loads, options)
             if part.event != 0 and model.restitution.shape[0] > 0:
                 soon, close = 2.0 * BRIEF, REACHED * grace(options)
                 bounce(scheme, model, state, memory, loads, work, options, soon, close)
@@ -72,7 +81,7 @@ def step_to_accuracy(scheme, model, state, memory, loads, work, options, solver,
             part.until, part.event, part.known = part.at + part.ahead / options.dt, 1, 0
         else:
             halve(part, pace, work, info.status)
-    info.substeps = max(part.count, 1)
+    info.substeps, info.order = max(part.count, 1), part.order
     if part.at >= 1.0:
         info.status, info.gap, info.violation = CONVERGED, part.gap, part.violation
         info.turn, info.turner = part.turn, part.turner
@@ -86,11 +95,15 @@ def step_to_accuracy(scheme, model, state, memory, loads, work, options, solver,
 
 
 @kernel
-def begin_step(part, options, info):
+def begin_step(part, loads, guesses, options, info):
     """What a step begins with, and the infos that its parts add to."""
+    info.order = allowed_order(loads, options)
+    for k in range(guesses.active.shape[0] if info.order == 4 else 0):
+        info.order = 2 if guesses.active[k] != 0 else info.order
+    part.order = info.order
     part.at, part.until, part.event, part.known, part.count = 0.0, 0.0, 0, 0, 0
     part.gap, part.violation, part.turn, part.turner = inf, 0.0, 1.0, 0.0
-    info.iterations, info.order = 0, 2
+    info.iterations = 0
     info.shortest, info.error, info.events = options.dt, 0.0, 0
 
 
@@ -108,7 +121,7 @@ def take_part(scheme, model, state, memory, loads, work, options, solver, wants,
     last = FREE if part.event != 0 else 0
     part.quiet, part.stopped, part.landed = 0, 0.0, 0
     if part.known == 0:
-        status = advance_by_impacts(
+        status = advance_part(
             scheme, model, state, memory, loads, work, options, solver, part.length, part.until,
             asked | last, info,
         )  # fmt: skip
@@ -125,7 +138,7 @@ def take_part(scheme, model, state, memory, loads, work, options, solver, wants,
         keep_end(state.bodies, work.ends)
         go_back(state, memory, work)
         landed, part.landed, part.stopped = part.landed, 0, 0.0
-    status = advance_by_impacts(
+    status = advance_part(
         scheme, model, state, memory, loads, work, options, solver, half, middle, asked, info
     )
     if status != CONVERGED:
@@ -134,7 +147,7 @@ def take_part(scheme, model, state, memory, loads, work, options, solver, wants,
     gap, violation, turn, turner = info.gap, info.violation, info.turn, info.turner
     stopped, landed = part.stopped, landed + part.landed
     part.landed, part.stopped = 0, 0.0
-    status = advance_by_impacts(
+    status = advance_part(
         scheme, model, state, memory, loads, work, options, solver, half, part.until,
         (asked & ~BEGINS) | last, info,
     )  # fmt: skip
@@ -146,6 +159,40 @@ def take_part(scheme, model, state, memory, loads, work, options, solver, wants,
         info.turn, info.turner = turn, turner
     part.error = error_of_part(model, state.bodies, work.ends, part.length, presses(work), info)
     part.stopped, part.landed = max(stopped, part.stopped), landed + part.landed
+    return CONVERGED
+
+
+@bridge
+def advance_part(scheme, model, state, memory, loads, work, options, solver, dt, end, wants, info):
+    """`advance_by_impacts`, or a composition of it of order four; returns a status.
+
+    It is NOT_SMOOTH where anything acts that an interval which goes back would excite.
+    """
+    if info.order == 2:
+        return advance_by_impacts(
+            scheme, model, state, memory, loads, work, options, solver, dt, end, wants, info
+        )
+    gap, violation, turn, turner = inf, 0.0, 1.0, 0.0
+    at = end - dt / options.dt
+    for k in range(PARTS):
+        length = composed(k) * dt
+        at += length / options.dt
+        asked = wants & MEANS
+        if k == 0:
+            asked |= wants & BEGINS
+        if k == PARTS - 1:
+            asked |= wants & (VELOCITIES | FREE)
+        status = advance_by_impacts(
+            scheme, model, state, memory, loads, work, options, solver, length, at, asked, info
+        )
+        if status == CONVERGED and work.active[0] > 0:
+            return NOT_SMOOTH
+        if status != CONVERGED:
+            return status
+        gap, violation = min(gap, info.gap), max(violation, info.violation)
+        if info.turn < turn:
+            turn, turner = info.turn, info.turner
+    info.gap, info.violation, info.turn, info.turner = gap, violation, turn, turner
     return CONVERGED
 
 

@@ -12,13 +12,10 @@ from robosim.kernels.status import (
     NOT_SMOOTH,
     TURNS_FAR,
 )
+from robosim.kernels.step.composition import PARTS, allowed_order, composed
 from robosim.kernels.step.interval import advance_by_impacts
 from robosim.kernels.step.saved import copy_guesses, copy_state, save
 from robosim.kernels.step.wants import BEGINS, MEANS, VELOCITIES
-
-# Of the composition of order four: (PARTS - 1) PART^3 + (1 - (PARTS - 1) PART)^3 = 0.
-PARTS = 7
-PART = 1.0 / (PARTS - 1.0 - (PARTS - 1.0) ** (1.0 / 3.0))
 
 
 @stage
@@ -80,16 +77,6 @@ def step(scheme, model, state, memory, loads, work, options, solver, wants, info
 
 
 @kernel
-def allowed_order(loads, options):
-    """The order asked for, or 2 with servos: they look ahead, and a step back would excite them."""
-    if options.order == 4:
-        for v in range(loads.servos.shape[0]):
-            if loads.servos[v].kp != 0.0 or loads.servos[v].kd != 0.0:
-                return 2
-    return options.order
-
-
-@kernel
 def last_part(info):
     """Number of the last part of a step; the first is 0."""
     return PARTS - 1 if info.order == 4 else info.substeps - 1
@@ -97,11 +84,5 @@ def last_part(info):
 
 @kernel
 def part_of_step(info, part):
-    """Length of a part as a fraction of the step.
-
-    Order four is a symmetric composition of steps of order two, of which the middle one goes
-    back [Suzuki1990]. Seven of them have an eighth of the error of the usual five.
-    """
-    if info.order == 2:
-        return 1.0 / info.substeps
-    return 1.0 - (PARTS - 1) * PART if part == PARTS // 2 else PART
+    """Length of a part as a fraction of the step."""
+    return composed(part) if info.order == 4 else 1.0 / info.substeps

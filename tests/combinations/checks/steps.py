@@ -100,7 +100,7 @@ def an_accuracy_is_kept(case: Case) -> bool:
     Runs of one step each come to the same bits, copies go on alike, and no energy comes from
     nothing.
     """
-    if case.options.get("order", 2) != 2 or case.options.get("lanes"):
+    if case.options.get("lanes"):
         return False
     sim = case.simulation(accuracy=ACCURACY)
     begin, twin = sim.energy(), case.simulation(accuracy=ACCURACY)
