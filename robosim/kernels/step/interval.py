@@ -24,6 +24,7 @@ from robosim.kernels.step.means import begin_means
 from robosim.kernels.step.saved import copy_guesses, copy_state, save
 from robosim.kernels.step.start import start_interval
 from robosim.kernels.step.velocities import (
+    bounds_rates,
     carry_momenta,
     find_velocities,
     size_of_push,
@@ -92,8 +93,8 @@ def advance(scheme, model, state, memory, loads, work, options, solver, dt, end,
     An interval in which a contact with restitution is hit is not taken, if it `wants` HITS; nor is
     one in which any contact or limit closes, if it wants EVENTS. `end` is where the interval ends
     within the step, as a fraction of it. The motion is the same whether
-    it wants VELOCITIES or not: it makes use of them where contacts or torques act, and there they
-    are always found.
+    it wants VELOCITIES or not: it makes use of them where contacts or torques act, or rates have
+    bounds, and there they are always found.
     """
     system, last_dt, push = memory.system, state.last_dt[0], 0.0
     derives = are_duals(last_dt)
@@ -116,6 +117,7 @@ def advance(scheme, model, state, memory, loads, work, options, solver, dt, end,
         carry_momenta(scheme, model, system, loads, work, options, dt)
         push = size_of_push(loads, work)
         shows = shows or scheme.needs_velocities() or somewhere(push > 0.0)
+        shows = shows or bounds_rates(model)
         if shows:
             left = leave_out_open(work) if wants & FREE else 0
             status = find_velocities(scheme, model, system, loads, work, options, dt)

@@ -133,6 +133,15 @@ def begin_projection(model, system, work, dt):
 
 
 @kernel
+def bounds_rates(model):
+    """Whether rates have bounds, which may be met for the first time at a knot."""
+    for k in range(model.n_ground, model.contacts.shape[0]):
+        if model.contacts[k].kind == RATE:
+            return True
+    return False
+
+
+@kernel
 def limits_rates(model, work):
     """Whether the limit of a rate is in the equations."""
     for k in range(model.n_ground, model.contacts.shape[0]):
