@@ -15,6 +15,7 @@ from combinations.covering import pairs_of
 from combinations.drawn import Drawn
 from combinations.features import FEATURES, MOST, REFUSED, fits
 from combinations.mechanisms import again, build, cases, rows
+from combinations.mended import MENDED
 from combinations.registry import FAST, KNOWN, SLOW, Check, known, may_not_follow
 from hypothesis import HealthCheck, Phase, given, settings
 
@@ -126,6 +127,12 @@ def test_known_faults_are_still_there(fault):
     """One that is mended has to leave KNOWN, and is looked for again in all mechanisms."""
     with pytest.raises((AssertionError, ConvergenceError)):
         FAST[fault.check](again(*fault.case))
+
+
+@pytest.mark.parametrize("found", MENDED, ids=lambda found: f"{found[0]}-{names(found[1])}")
+def test_what_was_mended_stays_so(found):
+    check, *mechanism = found
+    assert FAST[check](again(*mechanism))
 
 
 @pytest.mark.parametrize("mechanism", READ_EARLY, ids=lambda mechanism: names(mechanism[0]))

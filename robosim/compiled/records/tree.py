@@ -71,7 +71,6 @@ LOOP_WORK = with_rows(  # at the loop's top
     B=6,  # as those of its arms, about the top
     C=6,
     E=6,  # answer of the loop to its multipliers, while its top stands still
-    I=6,  # and its inverse
 )
 
 MOST_COUPLED = 16  # contacts between bodies that the elimination of a tree takes

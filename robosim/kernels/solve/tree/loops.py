@@ -35,7 +35,14 @@ from robosim.kernels.compiler.rows import (
     sum_rows,
     write_row,
 )
-from robosim.kernels.equations.algebra import dot, fill, lu6, lu6_solve_matrix, lu_solve_vector
+from robosim.kernels.equations.algebra import (
+    dot,
+    fill,
+    lu6,
+    lu6_solve_matrix,
+    lu6_solve_vector,
+    lu_solve_vector,
+)
 from robosim.kernels.equations.joint import is_driven
 from robosim.kernels.solve.tree.residual import to_reference
 
@@ -197,10 +204,6 @@ def factor_loops(b, loops, border, D):
         e = border[n]
         if lu6(e.E) != 0:
             return 1
-        for i in range(6):
-            fill(0.0, e.I[i])
-            e.I[i, i] = 1.0
-        lu6_solve_matrix(e.E, e.I)
         lu6_solve_matrix(e.E, e.C)
         for row in range(6):
             sum_row = read_row(D[row])
@@ -223,13 +226,14 @@ def load_loops(loops, border, x):
 
 @kernel
 def answer_loops(b, loops, border, f):
-    """Multipliers of the loops whose top is body b while it stands still; f += what they do."""
+    """Multipliers of the loops whose top is body b while it stands still; f += what they do.
+
+    By the factors of E and not its inverse: redundant rows make its entries so large that their
+    rounding would move the joints.
+    """
     for n in range(loops.first[b], loops.first[b + 1]):
         e, mu = border[n], border[n].mu
-        m0, m1, m2, m3, m4, m5 = mu[0], mu[1], mu[2], mu[3], mu[4], mu[5]
-        for i in range(6):
-            r = e.I[i]
-            mu[i] = (r[0] * m0 + r[1] * m1 + r[2] * m2) + (r[3] * m3 + r[4] * m4 + r[5] * m5)
+        lu6_solve_vector(e.E, mu)
         for i in range(e.rows):
             for k in range(6):
                 f[k] += e.B[i, k] * mu[i]
