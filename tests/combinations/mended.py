@@ -49,4 +49,45 @@ MENDED: tuple[tuple[str, Sequence[str], Mapping[str, Sequence[int]]], ...] = (
             "": [1, 22, -99, -95, 71, -75, -90, 41, 3, -54, 20, -33],
         },
     ),
+    # What landed counted as open at the knot, where a stiff spring pressed it into the ground.
+    (
+        "velocities_belong_to_the_motion",
+        (
+            "caster", "sphere", "ellipsoid", "on_capsule",
+            "surface_velocity", "slope", "joint_spring", "rotor",
+            "tendon_friction",
+        ),
+        {
+            "caster": [37, 25, -14, 17, 56, -60, -4, 79, 71, -18, 90, 5,
+                -66, 22, 24, 58, -60, -29, 72, 48, 73, -25, -28, -100, 26,
+                -75, -8, -65, 72, -46, 21, -14, 64, 8, 82, 85, -89, -77, 14,
+                -93, -95, -30, 43, -41, -63, 83, -25, 9, 9, 68, 44, 99, 59,
+                21, 100, -24, 21, 5, 6, 42, 5, -46, -12, -56, -65, 56, -59,
+                -45, 93, -100, 12, 86, -9, -13, -5, 8, 15, 35, 28],
+            "sphere": [2, -9, 1, 31, 53, 23],
+            "ellipsoid": [1, -44, -18, -16, 1, 96, 43, -100],
+            "on_capsule": [2, -42, 78, -48, 100, -30, 92],
+            "surface_velocity": [5, 93, -88, 49, 44, -84],
+            "slope": [27, 2, 53, -88],
+            "joint_spring": [0, -36, 16, -43],
+            "rotor": [3, 94],
+            "tendon_friction": [-55, -13, 66, 91, -35, 26, 66],
+            "": [2, 37, -21, 100, -71, 56, 2, 56, -100, -46, 40],
+        },
+    ),
+    # A ball came back within a step, for which the bound of the check was too narrow.
+    (
+        "velocities_belong_to_the_motion",
+        (
+            "restitution", "limits", "tendon_limit", "muscle",
+        ),
+        {
+            "restitution": [1],
+            "": [2, -46, 27, 33, 53, -100, 11, 1, 0, 1, -100, -24, -39, -6, -29, -49, 42],
+            "limits": [41, 79, -60, 4, -100, 2, -67, -100, 6, -74, 2, -49, -56, 64, -73, 66,
+                -47, 3, -83, 100, -35, 0, -40, -89, -18, 0, -23],
+            "tendon_limit": [-3, 61, 99, 74, 96, -25, -100],
+            "muscle": [-30, 43, -41, -63, 83, -25, 9, 9],
+        },
+    ),
 )  # fmt: skip

@@ -6,6 +6,8 @@ RATTLE), in which contacts answer as they did in the interval. A rate that would
 bound is held there.
 """
 
+from math import sqrt
+
 from robosim.compiled.kinds import DRY, RATE
 from robosim.compiled.memory import FACTORED
 from robosim.kernels.compiler.jit import kernel
@@ -69,10 +71,10 @@ def find_velocities(scheme, model, system, loads, work, options, dt):
     limited = begin_projection(model, system, work, dt)
     # Not as constants, for each of which all of it would be compiled.
     drag = work.active[0] > 0
-    status = project_pushes(scheme, model, system, loads, work, dt, drag)
+    status = project_pushes(scheme, model, system, loads, work, options, dt, drag)
     if drag and (status != CONVERGED or strays(model, work, dt)):
         drag = False
-        status = project_pushes(scheme, model, system, loads, work, dt, drag)
+        status = project_pushes(scheme, model, system, loads, work, options, dt, drag)
         system.valid[FACTORED] = 0
     if status != CONVERGED:
         return status
@@ -274,11 +276,12 @@ def push_along(size, normal, arm, moment, out):
 
 
 @kernel
-def project_pushes(scheme, model, system, loads, work, dt, drag):
+def project_pushes(scheme, model, system, loads, work, options, dt, drag):
     """`project`, in which shapes do not pull each other; returns a status."""
+    fall = abs(dt) * sqrt(dot(options.gravity, options.gravity))
     status = project(scheme, model, system, loads, work, dt, drag)
     for _ in range(RELEASES):
-        if status != CONVERGED or not release(model, system, work):
+        if status != CONVERGED or not release(model, system, work, fall, dt):
             break
         status = project(scheme, model, system, loads, work, dt, drag)
         system.valid[FACTORED] = 0
@@ -286,8 +289,12 @@ def project_pushes(scheme, model, system, loads, work, dt, drag):
 
 
 @kernel
-def release(model, system, work):
-    """Let go of what would be pulled at the second knot; whether there is such."""
+def release(model, system, work, fall, dt):
+    """Let go of what would be pulled at the second knot; whether there is such.
+
+    And hold what lands where it would be pressed into what it lands on, faster by its own speed and
+    that of a free fall.
+    """
     more, nb, t = False, model.bodies.shape[0], work.scratch[0]
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
@@ -300,8 +307,12 @@ def release(model, system, work):
         if contact.other < nb:
             add_product(w.L_o, work.twists[contact.other].w, t.w)
         pulled = w.A[2, 2] * (t.w[2] - w.rate) < -PULL * contact.mass
-        if somewhere(pulled):
-            w.rate, more = pick(pulled, OPEN, w.rate), True
+        landing = (w.gap - w.gap1) / abs(dt)
+        left = pick(landing < -LANDING, t.w[2] - 2.0 * landing + fall, 0.0)
+        pressed = pick(w.rate == OPEN, left, 0.0) < 0.0
+        if somewhere(pulled) or somewhere(pressed):
+            w.rate = pick(pressed, landing, pick(pulled, OPEN, w.rate))
+            more = True
     return more
 
 

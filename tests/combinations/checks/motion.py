@@ -132,13 +132,16 @@ def impacts(found: Trace) -> Array:
 def velocities_belong_to_the_motion(case: Case) -> bool:
     """`v` is as near to the rates of `q` over both steps beside as these are to each other.
 
-    Half as much again is allowed, and a seventh of what a free fall changes in a step. Not with
-    limits that bounce: what is pressed onto them may be hit and come back within each step.
+    Half as much again is allowed, and a seventh of what a free fall changes in a step. With
+    restitution, half of that fall is allowed as well: what has come back within a step flies on
+    freely, and the rate of the next step is off by so much. Not with limits that bounce: what is
+    pressed onto them may be hit and come back within each step.
     """
     if "bouncing_limits" in case.features:
         return False
     found = trace(case)
-    floor = 0.15 * 9.81 * case.timestep * np.sqrt(case.robot.total_mass)
+    part = 0.65 if "restitution" in case.features else 0.15
+    floor = part * 9.81 * case.timestep * np.sqrt(case.robot.total_mass)
     off = sizes(found, found.v[1:-1] - found.rates[:-1]) - 1.5 * changes(found) - floor
     k = int(np.argmax(off))
     worst = int(np.argmax(np.abs(found.v[k + 1] - found.rates[k])))
