@@ -82,6 +82,8 @@ class BearingWork(NamedTuple):
     bounds: Array  # (nc,) bounds that follow from `pressed`, by contact
     missed: Array  # (nc, 2) errors of the bounds in the equations, now and before
     fraction: Array  # (1,) part of the impulses at the first knot that belongs to the interval
+    own: Array  # (nc,) the same of friction, without that of impulses which are over
+    carried: Array  # (m,) impulses along the normals of pads that the second knot has
     bold: Array  # (1,) factor of the next change of the bounds
 
 
@@ -151,7 +153,8 @@ def make_workspace(mechanism: Mechanism, model: Model, accurate: bool = False) -
         np.zeros(nb + 1),
     )
     nc = len(model.contacts) if len(model.bearings.joint) else 0
-    counts = len(model.bearings.contact), nc, (nc, 2), 1, 1
+    m = len(model.bearings.contact)
+    counts = m, nc, (nc, 2), 1, nc, m, 1
     bearings = BearingWork(*(np.zeros(count) for count in counts))
     return Workspace(
         bodies=world_last,

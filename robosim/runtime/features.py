@@ -13,6 +13,7 @@ from robosim.compiled.kinds import (
     CLOSES,
     COUPLED_FACTORS,
     COUPLED_RATES,
+    FIT_FRICTION,
     SETTLE_BOUNDS,
     STRIKES,
     TIED_FACTORS,
@@ -38,7 +39,7 @@ def needed(model: Model, accurate: bool) -> list[int]:
     if len(model.restitution):
         places += [STRIKES, BOUNCE]
     if len(model.bearings.joint):
-        places += [SETTLE_BOUNDS]
+        places += [SETTLE_BOUNDS, FIT_FRICTION]
     if model.tree and len(model.loops.ties):
         places += [TIED_MOTION, TIED_FACTORS, TIED_SWEEPS]
     if model.tree and model.couples_bodies:

@@ -49,6 +49,27 @@ def test_a_flywheel_loses_8_mu_r_W_a_turn(solver):
     np.testing.assert_allclose(lost(sim, 3), per_turn * np.arange(1, 4), rtol=1e-3)
 
 
+@pytest.mark.parametrize("solver", BOTH)
+def test_friction_under_an_impulse_is_over_at_the_next_knot(solver):
+    """A pin on a wheel is stopped: the velocities at knots are means of the rates beside them."""
+    bodies = (Body("wheel", 1.0, 0.01 * np.eye(3)), Body("pin", 0.2, 1e-3 * np.eye(3)))
+    axle = Joint("axle", "revolute", None, "wheel", axis=(0, 0, 1), bearing=Bearing(0.1, 0.02, 0.1))
+    guide = {"axis": (0, 0, 1), "parent_position": (0.2, 0, 0), "lower": [-0.01]}
+    robot = Mechanism("m", bodies, (axle, Joint("guide", "prismatic", "wheel", "pin", **guide)))
+    sim = Simulation(robot, 1e-3, gravity=NOTHING, solver=solver)
+    sim.set_state(v=[10.0, -1.0])
+    turned, rate = [0.0], [10.0]
+    for _ in range(30):
+        sim.step()
+        turned.append(sim.q[0])
+        rate.append(sim.v[0])
+    change = np.diff(turned) / sim.timestep
+    off = np.array(rate[1:-1]) - (change[:-1] + change[1:]) / 2
+    hit = int(np.argmin(np.diff(change)))
+    assert change[hit + 1] - change[hit] < -0.1
+    np.testing.assert_allclose(np.delete(off, hit), 0.0, atol=1e-5)
+
+
 def test_with_many_pads_it_is_4_over_pi_mu_r_W_all_the_time():
     sim = Simulation(builders.flywheel(10.0, 0.2, MU, 0.02, 0.1, pads=64), 2e-3)
     sim.set_state(v=[15.0])

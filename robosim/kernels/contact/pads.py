@@ -60,13 +60,14 @@ def move_pad(contact, joint, q1, q2, dt, w, t):
 
 
 @kernel
-def own_share(work, contact):
+def own_share(work, contact, k):
     """The part of the friction at the first knot that belongs to the interval after it.
 
     That is half of it; of bearings also where this interval is the first one, or of another length.
+    What bearings have had of impulses that are over is not in it.
     """
     if is_bearing(contact):
-        return work.bearings.fraction[0]
+        return work.bearings.own[k]
     return 0.5
 
 
@@ -105,5 +106,6 @@ def bounds_of(bearings, contacts, pressed, out):
 def start_bearings(bearings, contacts, state, work, dt):
     """Bounds to begin with: those of the last interval."""
     work.bearings.fraction[0] = abs(dt) / (abs(dt) + abs(state.last_dt[0]))
+    fill(work.bearings.fraction[0], work.bearings.own)
     assign(state.pressed, work.bearings.pressed)
     bounds_of(bearings, contacts, state.pressed, work.bearings.bounds)

@@ -2,7 +2,7 @@
 
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import pick, somewhere
-from robosim.kernels.equations.algebra import assign, quaternion_back
+from robosim.kernels.equations.algebra import assign, fill, quaternion_back, rotate
 from robosim.kernels.equations.joint import joint_jacobian, joint_motion_map, joint_residual
 from robosim.kernels.equations.tendon import follow_tendon, is_tendon
 
@@ -130,3 +130,18 @@ def keeps_closed(first, model, work, most):
         if somewhere(abs(work.couplings[n].g) > abs(most)):
             return False
     return True
+
+
+@kernel
+def constraint_wrench(joint, G_b, impulse, pose, arm, out):
+    """out (6,) = wrench of a joint's multipliers on its child at `pose`, at its point; world."""
+    fill(0.0, out)
+    if joint.node < 0:
+        return
+    for row in range(joint.n_T + joint.n_R):
+        for k in range(6):
+            out[k] += G_b[row, k] * impulse[row]
+    rotate(pose.R, joint.p_b, arm)
+    out[3] -= arm[1] * out[2] - arm[2] * out[1]
+    out[4] -= arm[2] * out[0] - arm[0] * out[2]
+    out[5] -= arm[0] * out[1] - arm[1] * out[0]

@@ -11,7 +11,7 @@ elimination, is the business of a scheme: a module that is handed in, `tree.sche
   and `add_direction` (what its refinement needs), `remember` and `step` (along it);
 - unknowns: `first_multiplier`, `look_ahead`, `coordinate_rate`, `limits_far`, `finish_poses`;
   `solve_untouched`, a shorter way for what nothing touches;
-- bearings: `reaction` of a joint;
+- bearings: `reaction` of a joint, `find_carried` and `carried` (the same at the second knot);
 - end: `end_joints` and `push_joints` (momenta), `hold_bodies`, `solve_held` and `solve_changes`
   (velocities at the knot), `needs_velocities`, `find_rest`;
 - state and memory: `read_rates` and `read`, `learn_rates` and `place_next`.

@@ -4,14 +4,17 @@ With bounds given, friction in bearings is dry friction as any other. The reacti
 that come out tell new bounds, and so on until they stand [Sueda, Alg. 8]. Where bounds answer to
 themselves, as in what nearly locks itself, each time the change is scaled by how the last one was
 answered.
+
+At the end of an interval friction is known by the impulses at its first knot. Some are over, as of
+a stop: where the second knot carries less, its friction is that of what is carried there.
 """
 
 from math import sqrt
 
-from robosim.compiled.kinds import SETTLE_BOUNDS
+from robosim.compiled.kinds import FIT_FRICTION, SETTLE_BOUNDS
 from robosim.kernels.compiler.features import NUMBER, WHOLE, feature
 from robosim.kernels.compiler.jit import kernel
-from robosim.kernels.compiler.lanes import everywhere, pick
+from robosim.kernels.compiler.lanes import everywhere, pick, somewhere
 from robosim.kernels.contact.active_set import rescale_friction
 from robosim.kernels.contact.pads import bounds_of
 from robosim.kernels.equations.algebra import assign, dot, rotate_back
@@ -25,6 +28,9 @@ STANDING = 1e-11  # part of it by which that may change
 SHYEST = 0.1  # times what bounds are off, by which they are changed at least
 BOLDEST = 16.0  # and at most
 JAMS = 4.0  # the same where they are off the more, the more they are changed
+OVER = 0.5  # part of the friction at a knot below which what is carried there tells another one
+FITS = 8  # times that friction at a knot is found anew at most
+FITTED = 0.05  # part of it by which it may be off where an impulse is over
 
 
 @feature(SETTLE_BOUNDS, least=NUMBER, passed=WHOLE)
@@ -56,7 +62,7 @@ def find_bounds(scheme, model, bearings, system, work):
         rotate_back(R, t.f[:3], t.y)
         rotate_back(R, t.f[3:], t.z)
         for _ in range(INNER):
-            if press(bearings, n, system, work, t):
+            if press(bearings, n, work.bearings.pressed, system, work, t):
                 break
     bounds_of(bearings, model.contacts, work.bearings.pressed, work.bearings.bounds)
     for n in range(bearings.friction.shape[0]):
@@ -65,13 +71,13 @@ def find_bounds(scheme, model, bearings, system, work):
 
 
 @kernel
-def press(bearings, n, system, work, t):
+def press(bearings, n, pressed, system, work, t):
     """What pads of bearing n press with for its joint's wrench in t.y, t.z; whether that stands.
 
     The reaction of a joint is what its pads press with and their friction, which is known by what
     they were found to press with before.
     """
-    pressed, force, moment = work.bearings.pressed, t.w, t.arm
+    force, moment = t.w, t.arm
     assign(t.y, force)
     assign(t.z, moment)
     for i in range(bearings.begin[n], bearings.begin[n + 1]):
@@ -137,3 +143,35 @@ def move_bounds(bearings, work, bold, least):
         k = bearings.friction[n]
         c = work.contacts[k]
         rescale_friction(c, max(c.gamma + bold * work.bearings.missed[k, 0], least))
+
+
+@feature(FIT_FRICTION, passed=WHOLE)
+def fit_friction(scheme, model, system, work, passed):
+    """1 if friction of bearings at the second knot has been changed to what they carry, else 0.
+
+    Without impulses that are over, it is the part that belongs to the interval of what the first
+    knot has had, to second order. So only where it is much less it is found by what is carried.
+    """
+    bearings, own, t, changed = model.bearings, work.bearings, work.scratch[0], 0
+    if passed == 0:
+        assign(own.pressed, own.carried)
+    scheme.find_carried(model, system, work)
+    for n in range(bearings.joint.shape[0]):
+        j = bearings.joint[n]
+        scheme.carried(model, system, work, j, t.f)
+        R = work.pose2[model.joints[j].child].R
+        rotate_back(R, t.f[:3], t.y)
+        rotate_back(R, t.f[3:], t.z)
+        for _ in range(INNER):
+            if press(bearings, n, own.carried, system, work, t):
+                break
+    bounds_of(bearings, model.contacts, own.carried, own.bounds)
+    for n in range(bearings.friction.shape[0]):
+        k = bearings.friction[n]
+        gamma, most = work.contacts[k].gamma, own.fraction[0]
+        fitted = min(own.bounds[k] / gamma, most)
+        room = pick(own.own[k] < most, FITTED, OVER) * own.own[k]
+        off = abs(fitted - own.own[k]) > room
+        if somewhere(off):
+            own.own[k], changed = pick(off, fitted, own.own[k]), 1
+    return changed

@@ -4,7 +4,8 @@ That is kept of steps after which a call from Python ends, as nothing else reads
 """
 
 from robosim.kernels.compiler.jit import kernel
-from robosim.kernels.equations.algebra import assign, fill, rotate
+from robosim.kernels.equations.algebra import assign, fill
+from robosim.kernels.equations.constraints import constraint_wrench
 from robosim.kernels.equations.joint import is_driven
 
 
@@ -49,21 +50,6 @@ def add_impulses(scheme, model, state, system, work):
                 knot.drive_total[row] += w.drive[row]
     for n in range(model.couplings.shape[0]):
         state.couplings[n].total += work.couplings[n].impulse
-
-
-@kernel
-def constraint_wrench(joint, G_b, impulse, pose, arm, out):
-    """out (6,) = wrench of a joint's multipliers on its child at `pose`, at its point; world."""
-    fill(0.0, out)
-    if joint.node < 0:
-        return
-    for row in range(joint.n_T + joint.n_R):
-        for k in range(6):
-            out[k] += G_b[row, k] * impulse[row]
-    rotate(pose.R, joint.p_b, arm)
-    out[3] -= arm[1] * out[2] - arm[2] * out[1]
-    out[4] -= arm[2] * out[0] - arm[0] * out[2]
-    out[5] -= arm[0] * out[1] - arm[1] * out[0]
 
 
 @kernel

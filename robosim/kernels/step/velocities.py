@@ -44,6 +44,7 @@ from robosim.kernels.equations.constraints import rows_ahead
 from robosim.kernels.equations.drag import drag_ahead, subtract_drags
 from robosim.kernels.equations.joint import joint_motion_map
 from robosim.kernels.equations.joint_forces import knot_law, push_somewhere, rotor_law
+from robosim.kernels.solve.bearings import FITS, fit_friction
 from robosim.kernels.solve.newton import condense_contact
 from robosim.kernels.status import CONVERGED, SINGULAR
 
@@ -79,9 +80,11 @@ def find_velocities(scheme, model, system, loads, work, options, dt):
     if status != CONVERGED:
         return status
     find_arcs(scheme, model, system, loads, work, arc)
+    bears = model.bearings.joint.shape[0] > 0 and work.active[0] > 0
     # Each time at least one more rate is held, or held better.
-    for _ in range(2 * limited):
-        if not stop_rates(scheme, model, system, work, options.contact_speed, dt):
+    for n in range(2 * limited + (FITS if bears else 0)):
+        fits = not bears or n >= FITS or fit_friction(scheme, model, system, work, n) == 0
+        if fits and not stop_rates(scheme, model, system, work, options.contact_speed, dt):
             break
         status = project(scheme, model, system, loads, work, dt, drag)
         system.valid[FACTORED] = 0
@@ -292,8 +295,8 @@ def project_pushes(scheme, model, system, loads, work, options, dt, drag):
 def release(model, system, work, fall, dt):
     """Let go of what would be pulled at the second knot; whether there is such.
 
-    And hold what lands where it would be pressed into what it lands on, faster by its own speed and
-    that of a free fall.
+    And hold what lands where forces would press it into what it lands on: to the speed that it has
+    over the interval, if it were more than twice as fast, and by more than a free fall.
     """
     more, nb, t = False, model.bodies.shape[0], work.scratch[0]
     for n in range(1, work.active[0] + 1):
@@ -307,12 +310,19 @@ def release(model, system, work, fall, dt):
         if contact.other < nb:
             add_product(w.L_o, work.twists[contact.other].w, t.w)
         pulled = w.A[2, 2] * (t.w[2] - w.rate) < -PULL * contact.mass
-        landing = (w.gap - w.gap1) / abs(dt)
-        left = pick(landing < -LANDING, t.w[2] - 2.0 * landing + fall, 0.0)
-        pressed = pick(w.rate == OPEN, left, 0.0) < 0.0
-        if somewhere(pulled) or somewhere(pressed):
-            w.rate = pick(pressed, landing, pick(pulled, OPEN, w.rate))
-            more = True
+        if somewhere(pulled):
+            w.rate, more = pick(pulled, OPEN, w.rate), True
+        landing = pick(w.rate == OPEN, (w.gap - w.gap1) / abs(dt), 0.0)
+        if somewhere(landing < -LANDING):
+            fill(0.0, t.y)
+            if contact.body < nb:
+                add_motion(w.L, work.bodies[contact.body], dt, t.y)
+            if contact.other < nb:
+                add_motion(w.L_o, work.bodies[contact.other], dt, t.y)
+            before = min(t.y[2], landing)
+            pressed = pick(landing < -LANDING, t.w[2] - 2.0 * before + fall, 0.0) < 0.0
+            if somewhere(pressed):
+                w.rate, more = pick(pressed, before, w.rate), True
     return more
 
 
@@ -432,20 +442,21 @@ def hold_contacts(scheme, model, system, work, dt, drag):
         if is_companion(contact):
             hold_turning(scheme, model, k, system, work, dt)
         else:
-            hold_contact(scheme, model, contact, w, system, work, dt)
+            hold_contact(scheme, model, k, system, work, dt)
     return soft
 
 
 @kernel
-def hold_contact(scheme, model, contact, w, system, work, dt):
+def hold_contact(scheme, model, k, system, work, dt):
     """Let a contact resist the change from the interval's velocity to the knot's."""
+    contact, w = work.slots[k], system.contacts[k]
     t, nb = work.scratch[0], model.bodies.shape[0]
     if is_socket(contact):
         joint, law = model.joints[contact.joint], work.joints[contact.joint].law
         # At a knot R is L.
         pad_rows(contact, joint, w.R)
         condense_contact(scheme, model, contact, w, system, work, True)
-        hold_pad(contact, joint, own_share(work, contact), w, law)
+        hold_pad(contact, joint, own_share(work, contact, k), w, law)
         return
     fill(0.0, w.F)
     if on_joint(contact):
@@ -457,7 +468,7 @@ def hold_contact(scheme, model, contact, w, system, work, dt):
             add_missing(w)
         if contact.kind == DRY:
             # What slides on is held back by the half of the friction that belongs to the interval.
-            w.F[axis] += own_share(work, contact) * w.f[axis]
+            w.F[axis] += own_share(work, contact, k) * w.f[axis]
         for row in range(joint.m_T + joint.m_R):
             law[row] += w.L[axis, row] * w.F[axis]
         return

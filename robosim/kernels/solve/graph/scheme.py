@@ -7,14 +7,18 @@ from robosim.kernels.compiler.addresses import copy_record
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import pick
 from robosim.kernels.contact.answers import subtract_answer
-from robosim.kernels.equations.algebra import assign, clear_rows, fill, rotate, similarity
+from robosim.kernels.equations.algebra import assign, clear_rows, rotate, similarity
 from robosim.kernels.equations.body import (
     angular_momentum_tangent,
     end_pose,
     turn_by,
     turn_from_rate,
 )
-from robosim.kernels.equations.constraints import place_directions, rows_ahead
+from robosim.kernels.equations.constraints import (
+    constraint_wrench,
+    place_directions,
+    rows_ahead,
+)
 from robosim.kernels.equations.coordinates import add_joint_forces, measure_ahead, read_joints
 from robosim.kernels.equations.drag import add_drag_blocks
 from robosim.kernels.equations.joint import joint_motion_map, turned_on
@@ -263,16 +267,21 @@ def end_joints(model, system, work):
 @kernel
 def reaction(model, system, work, j, out):
     """out (6,) = impulse of a joint's constraints on its child at the joint's point; world."""
-    joint, way, impulse = model.joints[j], system.directions[j], work.joints[j].impulse
-    fill(0.0, out)
-    for row in range(joint.n_T + joint.n_R):
-        for k in range(6):
-            out[k] += way.G_b[row, k] * impulse[row]
-    arm = work.scratch[0].arm
-    rotate(system.pose1[joint.child].R, joint.p_b, arm)
-    out[3] -= arm[1] * out[2] - arm[2] * out[1]
-    out[4] -= arm[2] * out[0] - arm[0] * out[2]
-    out[5] -= arm[0] * out[1] - arm[1] * out[0]
+    joint, arm = model.joints[j], work.scratch[0].arm
+    pose, G_b = system.pose1[joint.child], system.directions[j].G_b
+    constraint_wrench(joint, G_b, work.joints[j].impulse, pose, arm, out)
+
+
+@kernel
+def find_carried(model, system, work):
+    """What joints do at the second knot is known by their multipliers there."""
+
+
+@kernel
+def carried(model, system, work, j, out):
+    """out (6,) = `reaction` that the velocities at the second knot have."""
+    joint, w, arm = model.joints[j], work.joints[j], work.scratch[0].arm
+    constraint_wrench(joint, w.G_b, w.ahead, work.pose2[joint.child], arm, out)
 
 
 @kernel

@@ -6,6 +6,9 @@ from robosim.compiled.kinds import BALL, HINGE
 from robosim.kernels.compiler.charts import charts_of
 from robosim.kernels.compiler.jit import aside, kernel, stage
 from robosim.kernels.compiler.lanes import everywhere, over_limbs, somewhere
+from robosim.kernels.contact.answers import add_product, add_transposed
+from robosim.kernels.contact.kinematics import on_joint
+from robosim.kernels.contact.turning import is_companion
 from robosim.kernels.equations.algebra import dot, fill, rotate
 from robosim.kernels.equations.body import angular_momentum
 from robosim.kernels.equations.constraints import (
@@ -338,6 +341,64 @@ def push_coordinates(joint, pose, forces, second, tree, t, impulses):
         push_joint(joint, f, w.r2, w.rho2, w_a.rho2, child, parent)
     else:
         push_joint(joint, f, w.r1, w.rho1, w_a.rho1, child, parent)
+
+
+@kernel
+def left_at_knot(model, system, work):
+    """work.residual (nb,) = the momenta at the second knot that its velocities do not show.
+
+    With what contacts give there, which the last projection has held.
+    """
+    nb, t = model.bodies.shape[0], work.scratch[0]
+    for b in range(nb):
+        left, twist = work.residual[b].w, work.twists[b].w
+        rotate(system.inertias[b].J, twist[3:], t.w)
+        for k in range(3):
+            left[k] = work.known[b].w[k] - model.bodies[b].mass * twist[k]
+            left[3 + k] = work.known[b].w[3 + k] - t.w[k]
+    for n in range(1, work.active[0] + 1):
+        contact, w = work.slots[work.active[n]], system.contacts[work.active[n]]
+        if on_joint(contact):
+            continue
+        # Of companions L has no normal.
+        fill(0.0, t.w)
+        if contact.body < nb:
+            add_product(w.R if is_companion(contact) else w.L, work.twists[contact.body].w, t.w)
+        if contact.other < nb:
+            R_o = w.R_o if is_companion(contact) else w.L_o
+            add_product(R_o, work.twists[contact.other].w, t.w)
+        for i in range(3):
+            t.y[i] = w.F[i] + dot(w.A[i], t.w)
+        if contact.body < nb:
+            add_transposed(w.L, t.y, work.residual[contact.body].w)
+        if contact.other < nb:
+            add_transposed(w.L_o, t.y, work.residual[contact.other].w)
+
+
+@aside
+def add_loops_at_knot(model, work):
+    """work.residual += what joints that close loops give in the velocities at the second knot."""
+    nb = model.bodies.shape[0]
+    for n in range(model.loops.joint.shape[0]):
+        j = model.loops.joint[n]
+        joint, w = model.joints[j], work.joints[j]
+        for row in range(joint.n_T + joint.n_R):
+            for k in range(6):
+                work.residual[joint.child].w[k] += w.G_b[row, k] * w.ahead[row]
+                if joint.parent < nb:
+                    work.residual[joint.parent].w[k] += w.G_a[row, k] * w.ahead[row]
+
+
+@kernel
+def pass_on(joints, tree, wrenches):
+    """tree.passed = what joints pass on at the second knot: all that is left, to the world.
+
+    That includes what acts along their coordinates, by which pads are not pressed.
+    """
+    for b in range(tree.shape[0] - 2, -1, -1):
+        w = tree[b]
+        gather_wrench(b, joints, tree, wrenches[b].w, w.rho2)
+        to_reference(w.f, w.r2, w.passed)
 
 
 @kernel

@@ -34,13 +34,16 @@ from robosim.kernels.solve.tree.eliminate import (
 from robosim.kernels.solve.tree.free import solve_free
 from robosim.kernels.solve.tree.residual import (
     add_loop_momenta,
+    add_loops_at_knot,
     add_tree_forces,
     coupling_equations,
     find_loop_rows,
     given_back,
     is_tied,
     leave_residual,
+    left_at_knot,
     loop_equations,
+    pass_on,
     push_coordinates,
     tree_laws,
     tree_residual,
@@ -307,6 +310,21 @@ def reaction(model, system, work, j, out):
     Of the last residual, without what acts along the coordinates.
     """
     given_back(system.tree[j].passed, system.tree[j].r1, out)
+
+
+@kernel
+def find_carried(model, system, work):
+    """What joints do at the second knot, for `carried`: as the last projection has left it."""
+    left_at_knot(model, system, work)
+    if is_tied(model):
+        add_loops_at_knot(model, work)
+    pass_on(model.joints, system.tree, work.residual)
+
+
+@kernel
+def carried(model, system, work, j, out):
+    """out (6,) = `reaction` that the velocities at the second knot have; world."""
+    given_back(system.tree[j].passed, system.tree[j].r2, out)
 
 
 @kernel
