@@ -134,6 +134,23 @@ def add_pieces(
         row["piece_end"] = len(pieces)
 
 
+def add_rotors(joints: NDArray[np.void], coordinates: NDArray[np.void]) -> None:
+    """Let rotors count in the scales of laws, as what is left of a law moves them as well.
+
+    Beside a light body a rotor is most of the inertia, and its momentum has the rounding of angles
+    over the timestep.
+    """
+    for joint in joints:
+        first, single = int(joint["v_begin"]), int(joint["m_T"])
+        rotors = coordinates["armature"][first : first + single + int(joint["m_R"])]
+        mass, scale = float(joint["scale_T"]), float(joint["scale_R"])
+        if mass == 0.0 or not rotors.any():
+            continue
+        joint["scale_T"] = mass / (1.0 + mass * rotors[:single].min(initial=np.inf))
+        inertia = scale**2 / mass
+        joint["scale_R"] = scale / np.sqrt(1.0 + inertia * rotors[single:].min(initial=np.inf))
+
+
 def coupling_records(mechanism: Mechanism, joints: NDArray[np.void]) -> NDArray[np.void]:
     """COUPLING records; the joints that they couple get rows for their coordinates."""
     names = [joint.name for joint in mechanism.joints]

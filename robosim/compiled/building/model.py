@@ -11,7 +11,7 @@ from robosim.compiled.building.bodies import body_records, drag_records
 from robosim.compiled.building.charts import place_charts
 from robosim.compiled.building.contacts import contact_records, place_companions
 from robosim.compiled.building.graph import Parts, compile_graph
-from robosim.compiled.building.joints import coupling_records, joint_records
+from robosim.compiled.building.joints import add_rotors, coupling_records, joint_records
 from robosim.compiled.building.loops import compile_loops
 from robosim.compiled.building.pairs import compile_pairs
 from robosim.compiled.building.restitution import restitutions
@@ -35,6 +35,7 @@ def compile_model(
     joints, coordinates, pieces = joint_records(mechanism, velocity_limits)
     charts = place_charts(mechanism, joints)
     paths, spans = path_records(mechanism, joints)
+    add_rotors(joints, coordinates)
     couplings = coupling_records(mechanism, joints)
     contacts = contact_records(mechanism, joints, velocity_limits)
     collision = compile_pairs(mechanism, len(contacts))
