@@ -140,4 +140,16 @@ MENDED: tuple[tuple[str, Sequence[str], Mapping[str, Sequence[int]]], ...] = (
             "rotor": [2],
         },
     ),
+    # The slip of soft shapes that overlap was that of two points, and friction held one of them.
+    (
+        "velocities_belong_to_the_motion",
+        ("prismatic", "legs", "capsule", "on_sphere", "compliant", "mesh"),
+        {
+            "": [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -43, 0, -88],
+            "prismatic": [46, 18, -53, 83, -69, -100, 0, -38, 100, 5, 86, 18, 92, -58, -68, 0, 0,
+                0, 0, 0, 0, 0, 0, -99],
+            "capsule": [0, 0, 0, 0, 0, 100, 57],
+            "compliant": [1],
+        },
+    ),
 )  # fmt: skip

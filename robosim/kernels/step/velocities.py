@@ -519,6 +519,12 @@ def resist_change(R, R_o, contact, w, work, nb, dt, rate):
         add_motion(R_o, work.bodies[contact.other], dt, t.w)
     if travels(contact, nb):
         slip_before(contact, work.pose2[contact.other], work.pose2[contact.body], w, t)
+        if contact.compliant != 0 and contact.other < nb:
+            # Slip is that of both surfaces, which are apart where they overlap; L has one point.
+            turn = work.bodies[contact.other].P
+            cross(turn[1:], w.frame[2], t.y)
+            for k in range(2):
+                t.w[k] -= 2.0 / dt * w.gap * dot(w.frame[k], t.y)
     t.w[2] = normal_rate(t.w[2], rate)
     rotate(w.A, t.w, w.F)
     for i in range(3):
