@@ -27,3 +27,7 @@ FIRST_PATH = 6  # finished by jumps
 LAGGED = 7  # near the central path of a convex problem, in which slip speeds lag behind
 WHOLE = 8  # finished by jumps; what that does not solve undivided is divided
 LAST = 16  # and of parts of a step: along other paths, each finished by jumps
+# Where no division of a step has led anywhere, these are made instead, undivided first:
+NESTED = 17  # one convex problem after the other, until slip speeds are near; finished by jumps
+FINER = 19  # until they stand
+SUREST = 20  # finished by jumps

@@ -96,7 +96,7 @@ class Driver:
             single.values.motions[:] = self._motions.at(counters.start_time, counters.steps, 2)
         engine.advance_once(single)
         info = single.values.infos.item(0)
-        _, iterations, substeps, _, order, _, residual, _, violation, gap, turn, _, *sizes = info
+        _, iterations, substeps, _, order, _, residual, _, violation, gap, turn, _, *sizes, _ = info
         if counters.steps == 1 or turn < FAR:
             engine.notices.of_steps(single.values.infos, counters.steps == 1)
         told = iterations, residual, "converged", substeps, violation, gap, order

@@ -153,10 +153,13 @@ CONTACT_WORK = with_rows(
         ("F", "f8", (3,)),
         ("f", "f8", (3,)),  # impulse, contact axes
         ("weight", "f8"),  # of friction's products against s gamma on the path that is followed
+        ("normal_weight", "f8"),  # of s gamma, where each contact has a barrier for its own mass
         ("aim", "f8"),  # target of friction's products
         ("warm", "i8"),  # whether the attempt starts from the last step's variables
         ("lags", "i8"),  # whether its gap is widened by mu times what its slip speed lags behind
         ("lag", "f8"),  # that slip speed [m/s]
+        ("missed", "f8"),  # what it was behind by when it was changed last [m/s]
+        ("found", "f8"),  # and the slip speed at that time [m/s]
         ("slides", "f8"),  # 1 where friction is moved along the central path, 0 where straight
         ("jumps", "f8"),  # inverse mass by which it lands after steps of any length [1/kg], or 0
         ("straight", "f8"),  # the part of a jump that it need not land after, or 0

@@ -56,6 +56,8 @@ INFO = np.dtype(
         ("shortest", "f8"),  # length of the shortest interval [s]
         ("error", "f8"),  # sum of the errors of its parts [m]
         ("events", "i8"),  # number of parts that end where a contact or limit closes
+        # 1 within a step that the usual attempts have not solved, however it was divided; else 0.
+        ("surely", "i8"),
     ]
 )
 

@@ -239,7 +239,7 @@ def may_act(model, system, work, k):
 def stay(before, w, k, work):
     """List contact k, which was in the last equations, with the variables that it had there."""
     add_contact(work, k)
-    w.weight, w.lags = 1.0, 0
+    w.weight, w.normal_weight, w.lags = 1.0, 1.0, 0
     copy_record(before, work.contacts[k])
 
 
@@ -249,7 +249,7 @@ def enter(facets, system, work, k, kappa, speed):
     contact, c, w = work.slots[k], work.contacts[k], system.contacts[k]
     add_contact(work, k)
     system.valid[FACTORED] = 0
-    w.weight, w.lags = 1.0, 0
+    w.weight, w.normal_weight, w.lags = 1.0, 1.0, 0
     w.u[0], w.u[1], w.u[2] = 0.0, 0.0, 1.0
     c.later = 0.0
     contact_center(contact, c, w, facets, kappa, speed)

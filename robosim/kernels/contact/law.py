@@ -72,7 +72,7 @@ def contact_center(contact, c, w, facets, kappa, speed):
     """
     if contact.kind != DRY:
         c.s = max(w.u[2], speed)
-        c.gamma = kappa / c.s
+        c.gamma = w.normal_weight * kappa / c.s
     c.c, c.psi = 0.0, 0.0
     fill(0.0, c.beta)
     fill(0.0, c.eta)
@@ -214,6 +214,7 @@ def contact_force(contact, c, facets, kappa, w):
     Leaves in w the directions of all eliminated variables at rest; `contact_answer` adds the rest.
     """
     w.d_s, w.d_gamma, w.aim = 0.0, 0.0, w.weight * kappa
+    kappa *= w.normal_weight
     mu = friction_coefficient(contact, w)
     if contact.kind != DRY:
         w.d_s = w.u[2] - c.s
@@ -297,8 +298,8 @@ def longest_straight_step(contact, c, w, facets, fraction, longest):
 
 @kernel
 def contact_products(contact, c, w, facets, length):
-    """(sum, largest, smallest, number) of the contact's products after `length`, w.weight out."""
-    product = (c.s + length * w.d_s) * (c.gamma + length * w.d_gamma)
+    """(sum, largest, smallest, number) of the contact's products after `length`, weights out."""
+    product = (c.s + length * w.d_s) * (c.gamma + length * w.d_gamma) / w.normal_weight
     if contact.mu == 0.0:
         return product, product, product, 1
     if facets.shape[0] == 0:

@@ -28,6 +28,7 @@ from robosim.kernels.solve.interior_point import (
     set_second_order,
     solve,
 )
+from robosim.kernels.solve.nested import is_nested, solve_nested
 from robosim.kernels.solve.newton import evaluate, factor, find_direction
 from robosim.kernels.status import (
     CAREFUL,
@@ -37,7 +38,9 @@ from robosim.kernels.status import (
     HOP,
     LAST,
     LOW,
+    NESTED,
     SETTLED,
+    SUREST,
     UNSETTLED,
     WARM,
     WHOLE,
@@ -89,7 +92,7 @@ def settle(scheme, model, state, memory, loads, work, options, dt, kappa, status
 def solve_interval(scheme, model, state, memory, loads, work, options, dt, kappa, info):
     """Try a warm start, then colder ones; let contacts in that were reached unexpectedly."""
     # In a record, as the compiler would make a copy of all that follows for the constant.
-    info.attempt, roomy, tried, before = WARM, False, WARM, -1
+    info.attempt, roomy, tried, before = first_attempt(work, info), False, WARM, -1
     while True:
         if info.attempt == WARM:
             scheme.guess(model, state, memory, work, dt, 0.5 * dt, True)
@@ -99,7 +102,7 @@ def solve_interval(scheme, model, state, memory, loads, work, options, dt, kappa
             start_hop(scheme, model, state, memory, loads, work, dt, before, info)
         elif jumps(info.attempt):
             raise_to(model, memory.system, work, barrier_at(model, memory.system, work, 0.0))
-        elif info.attempt != DESCENT:
+        elif info.attempt != DESCENT and not is_nested(info.attempt):
             start_cold(scheme, model, state, memory, loads, work, dt, kappa, info)
         status = solve_any(scheme, model, state, memory, loads, work, options, dt, info)
         if status in (CONVERGED, SETTLED):
@@ -109,15 +112,28 @@ def solve_interval(scheme, model, state, memory, loads, work, options, dt, kappa
             met = work.active[0] != before
             if status != CONVERGED or (found == CONVERGED and not met):
                 return status
-            info.attempt = HOP if met else DESCENT
+            info.attempt = first_attempt(work, info)
+            if info.attempt == WARM:
+                info.attempt = HOP if met else DESCENT
             continue
         before = -1
         info.attempt = next_attempt(info.attempt, tried, info.residual)
-        last = WHOLE if info.substeps == 1 or roomy else LAST
-        if info.attempt > min(last, options.last_attempt) or work.active[0] == 0:
+        last, most = WHOLE if info.substeps == 1 or roomy else LAST, options.last_attempt
+        if info.surely != 0:
+            last, most = SUREST, SUREST
+        if info.attempt > min(last, most) or work.active[0] == 0:
             if roomy or info.attempt <= last or not give_room(memory.system, work):
                 return status
-            info.attempt, roomy = CAREFUL, True
+            info.attempt, roomy = NESTED if info.surely != 0 else CAREFUL, True
+
+
+@kernel
+def first_attempt(work, info):
+    """The attempt that an interval begins with: the surest one at once, where others have failed.
+
+    These also let contacts in from motions that are no solutions, far from all that there are.
+    """
+    return NESTED if info.surely != 0 and work.active[0] > 0 else WARM
 
 
 @kernel
@@ -175,6 +191,8 @@ def solve_any(scheme, model, state, memory, loads, work, options, dt, info):
         status = scheme.solve_untouched(model, state, memory, loads, work, options, dt, info)
         if status == CONVERGED:
             return status
+    if is_nested(info.attempt) and not are_duals(info.residual):
+        return solve_nested(scheme, model, state, memory, loads, work, options, dt, info)
     return solve(scheme, model, state, memory.system, loads, work, options, dt, info.attempt, info)
 
 

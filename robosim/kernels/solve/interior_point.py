@@ -220,7 +220,7 @@ def center_contacts(model, system, work, kappa, speed, attempt):
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         w = system.contacts[k]
-        w.weight = 1.0
+        w.weight, w.normal_weight = 1.0, 1.0
         if path(attempt) > 0:
             # Spread over 1e-2..1e2 by a multiplicative hash: the same in every run.
             w.weight = 10.0 ** (4.0 * ((0.618034 * (k + 1) * (path(attempt) + 2)) % 1.0) - 2.0)
@@ -303,7 +303,7 @@ def raise_to(model, system, work, kappa):
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         w = system.contacts[k]
-        w.weight, w.aim = 1.0, kappa
+        w.weight, w.normal_weight, w.aim = 1.0, 1.0, kappa
         contact_land(work.slots[k], work.contacts[k], w, model.facets)
 
 

@@ -6,6 +6,7 @@ from robosim.kernels.compiler.jit import kernel, stage
 from robosim.kernels.equations.algebra import fill
 from robosim.kernels.status import (
     CONVERGED,
+    LAST,
     NEEDS_BLOCKS,
     NEEDS_GRAPH,
     NEEDS_ROWS,
@@ -27,7 +28,7 @@ def step(scheme, model, state, memory, loads, work, options, solver, wants, info
 
     On failure the state is left at the knot that it came from.
     """
-    info.iterations = 0
+    info.iterations, info.surely = 0, 0
     info.substeps = max(1, info.divided)
     info.order = allowed_order(loads, options) if info.substeps == 1 else 2
     if info.order == 4 or info.substeps > 1:
@@ -55,6 +56,7 @@ def step(scheme, model, state, memory, loads, work, options, solver, wants, info
                 turn, turner = info.turn, info.turner
         if info.status == CONVERGED:
             info.gap, info.violation, info.turn, info.turner = gap, violation, turn, turner
+            info.surely = 0
             return info.status
         fill(0, memory.system.valid)
         # A first interval that fails has moved nothing yet, so it is what there is to save.
@@ -70,10 +72,19 @@ def step(scheme, model, state, memory, loads, work, options, solver, wants, info
         unsolved = info.status < TURNS_FAR
         if info.order == 4:
             info.order = 2
-        elif 2 * info.substeps > options.max_substeps or (unsolved and options.hands_over):
-            return info.status
-        else:
+        elif 2 * info.substeps <= options.max_substeps and not (unsolved and options.hands_over):
             info.substeps *= 2
+        elif unsolved and info.surely == 0 and has_surer_attempts(model, options):
+            info.surely, info.substeps = 1, max(1, info.divided)
+        else:
+            info.surely = 0
+            return info.status
+
+
+@kernel
+def has_surer_attempts(model, options):
+    """Whether there are attempts at a step's equations that are made if all others have failed."""
+    return options.last_attempt == LAST and model.facets.shape[0] == 0
 
 
 @kernel
