@@ -80,8 +80,8 @@ def solve_nested(scheme, model, state, memory, loads, work, options, dt, info):
             return NOT_FINITE
         kappa_end = low * final_barrier(least, work, options)
         mean, largest, smallest = complementarity(model, system, work, 0.0)
-        alike = everywhere(largest < ALIKE * kappa_end) and somewhere(smallest > 0.0)
-        if everywhere(merit < exact) and alike and everywhere(ALIKE * smallest > kappa_end):
+        alike = everywhere(largest < ALIKE * kappa_end) and everywhere(ALIKE * smallest > kappa_end)
+        if alike and everywhere(merit < exact):
             if exactly:
                 return STALLED
             near = everywhere(behind < NEAR)
