@@ -73,8 +73,9 @@ def step_to_accuracy(scheme, model, state, memory, loads, work, options, solver,
             if part.event != 0 and model.restitution.shape[0] > 0:
                 soon, close = 2.0 * BRIEF, REACHED * grace(options)
                 bounce(scheme, model, state, memory, loads, work, options, soon, close)
-            copy_state(state, work.begun)
-            copy_guesses(memory.guesses, work.begun_guesses)
+            if part.at < 1.0:
+                copy_state(state, work.begun)
+                copy_guesses(memory.guesses, work.begun_guesses)
             continue
         go_back(state, memory, work)
         if info.status == STRIKES:
