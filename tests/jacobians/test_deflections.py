@@ -16,7 +16,8 @@ def measured(contacts, guesses, works, scratch, gap, dt, out):
     """out = deflection and its slope, after an interval that begins with a gap."""
     contact, c, w = contacts[0], guesses[0], works[0]
     begin_deflection(contact, gap, dt, w, scratch[0])
-    out[0], out[1] = deflection(contact, c, w), deflection_slope(contact, c, w)
+    w.pressed = c.gamma
+    out[0], out[1] = deflection(contact, w), deflection_slope(contact, w.pressed, w)
 
 
 def case(rng: np.random.Generator, limit: bool):

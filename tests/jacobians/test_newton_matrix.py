@@ -9,8 +9,9 @@ import pytest
 from kernels_for_tests import contact_answer, parts_of, residual_along, start_newton
 from random_mechanisms import random_coordinates, random_tree
 
-from robosim import Anisotropy, Mechanism, Simulation, Soft, Tendon
+from robosim import Anisotropy, Body, Geometry, Joint, Mechanism, Simulation, Soft, Tendon
 from robosim.compiled.elimination import depth_first_order, eliminate
+from robosim.description.contact_points import contact_points
 from robosim.tendons import Point, Pulley, Wrap
 
 STEP = 1e-6
@@ -124,6 +125,7 @@ def directions(sim: Simulation, direction: np.ndarray) -> None:
     for k in sim.parts.work.active[1 : sim.parts.work.active[0] + 1]:
         w = sim.parts.memory.system.contacts[k]
         du = motion_at(sim, k, direction.reshape(-1, 6))
+        du[2] += spring_motion(sim, k, direction.reshape(-1, 6))
         answers = []
         for motion in (du, np.zeros(3)):
             contact_answer(
@@ -137,6 +139,15 @@ def directions(sim: Simulation, direction: np.ndarray) -> None:
             answers.append([w[name].copy() for name in fields])
         for name, with_motion, without in zip(fields, *answers, strict=True):
             w[name] = with_motion - without
+
+
+def spring_motion(sim: Simulation, k: int, direction: np.ndarray) -> float:
+    """How much a spring that contact k shares gives along a direction of all nodes (n, 6)."""
+    contact, works = sim.parts.work.slots[k], sim.parts.memory.system.contacts
+    spring = range(contact["spring_begin"], contact["spring_end"])
+    on_it = [j for j in spring if sim.parts.work.entered[j]]
+    pushed = sum(works[j]["A"][2, :3] @ motion_at(sim, j, direction) for j in on_it)
+    return float(works[k]["together"] * pushed) if on_it else 0.0
 
 
 def assert_newton_matrix(sim: Simulation) -> None:
@@ -178,6 +189,30 @@ def test_newton_matrix_with_friction_against_turning(by_direction):
     sim = set_up(replace(robot, contacts=contacts), rng)
     assert sim.parts.work.active[0] == 14 + 14 + 7
     assert_newton_matrix(sim)
+
+
+def test_newton_matrix_of_points_that_share_a_spring():
+    """Also what is left of the normal equations of each, and of its product."""
+    rng = np.random.default_rng(2)
+    own = {"stiffness": 3e3, "friction": 0.4}
+    drum = Body("drum", 2.0, np.diag([0.01, 0.012, 0.015]),
+                collisions=(Geometry("cylinder", (0.1, 0.15), **own),))  # fmt: skip
+    points = tuple(contact_points(drum, default_friction=0.4))
+    base = Joint("base", "floating", None, "drum")
+    sim = set_up(Mechanism("drum", (drum,), (base,), points), rng)
+    works, contacts = sim.parts.memory.system.contacts, sim.parts.work.contacts
+    count = sim.parts.work.active[0]
+    assert count == len(points) == works[0]["sharing"] > 6
+    assert_newton_matrix(sim)
+    ends = []
+    for length in (-STEP, STEP):
+        residual(sim, length)
+        left = [w["u"][2] - c["s"] + w["give"] * w["pressed"]
+                for w, c in zip(works[:count], contacts[:count], strict=True)]  # fmt: skip
+        ends.append((left, contacts["s"][:count] * contacts["gamma"][:count]))
+    slopes = np.abs(np.array(ends[1]) - ends[0]).max(axis=1) / (2 * STEP)
+    assert slopes[0] < 1e-7 * np.abs(works["d_s"][:count]).max()
+    assert slopes[1] < 1e-7 * np.abs(contacts["s"][:count] * works["d_gamma"][:count]).max()
 
 
 def test_newton_matrix_of_tendons():

@@ -146,9 +146,11 @@ def add_rotors(joints: NDArray[np.void], coordinates: NDArray[np.void]) -> None:
         mass, scale = float(joint["scale_T"]), float(joint["scale_R"])
         if mass == 0.0 or not rotors.any():
             continue
-        joint["scale_T"] = mass / (1.0 + mass * rotors[:single].min(initial=np.inf))
-        inertia = scale**2 / mass
-        joint["scale_R"] = scale / np.sqrt(1.0 + inertia * rotors[single:].min(initial=np.inf))
+        if single > 0:
+            joint["scale_T"] = mass / (1.0 + mass * rotors[:single].min())
+        if single < len(rotors):
+            inertia = scale**2 / mass
+            joint["scale_R"] = scale / np.sqrt(1.0 + inertia * rotors[single:].min())
 
 
 def coupling_records(mechanism: Mechanism, joints: NDArray[np.void]) -> NDArray[np.void]:
