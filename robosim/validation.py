@@ -67,6 +67,20 @@ def checked_stiffness(value: ArrayLike, what: str, hard: str, element: str) -> f
     return number
 
 
+def checked_limit_springs(
+    stiffness: ArrayLike | None, damping: float, element: str
+) -> dict[str, Any]:
+    """Fields `limit_stiffness` and `limit_damping` of a part, checked."""
+    damping = not_negative(damping, "limit_damping", element)
+    if stiffness is None:
+        if damping:
+            told = f"limit_damping of {damping} needs a limit_stiffness: hard limits have none"
+            raise ModelError(told, element=element)
+        return {"limit_damping": 0.0}
+    found = checked_stiffness(stiffness, "limit_stiffness", "hard limits", element)
+    return {"limit_stiffness": found, "limit_damping": damping}
+
+
 def checked_numbers(
     part: Any, element: str, positive: Collection[str], others: Collection[str]
 ) -> dict[str, float]:

@@ -28,9 +28,8 @@ from robosim.errors import ModelError
 from robosim.validation import (
     Array,
     Frozen,
-    checked_stiffness,
+    checked_limit_springs,
     frozen_array,
-    not_negative,
     read_only,
     unit_quaternion,
 )
@@ -284,22 +283,13 @@ class Joint(Frozen):
 
     def _checked_limit_springs(self, element: str) -> dict[str, Any]:
         """Stiffness and damping of the limits, checked."""
-        damping = not_negative(self.limit_damping, "limit_damping", element)
-        if self.limit_stiffness is None:
-            if damping:
-                told = f"limit_damping of {damping} needs a limit_stiffness: hard limits have none"
-                raise ModelError(told, element=element)
-            return {"limit_damping": 0.0}
-        stiffness = checked_stiffness(
-            self.limit_stiffness, "limit_stiffness", "hard limits", element
-        )
-        if self.limit_restitution:
+        if self.limit_stiffness is not None and self.limit_restitution:
             raise ModelError(
                 f"limit_restitution is of hard limits: {self.limit_restitution} and a "
                 "limit_stiffness exclude each other",
                 element=element,
             )
-        return {"limit_stiffness": stiffness, "limit_damping": damping}
+        return checked_limit_springs(self.limit_stiffness, self.limit_damping, element)
 
     def _check_components(self, element: str) -> None:
         """Check springs, dampers, friction, rotors, motions and the limits of a free rotation."""

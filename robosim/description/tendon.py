@@ -14,7 +14,13 @@ from numpy.typing import ArrayLike
 
 from robosim import quaternions
 from robosim.errors import ModelError
-from robosim.validation import Frozen, checked_numbers, frozen_array, unit_quaternion
+from robosim.validation import (
+    Frozen,
+    checked_limit_springs,
+    checked_numbers,
+    frozen_array,
+    unit_quaternion,
+)
 
 WRAPS = ("sphere", "cylinder")
 """What a tendon can be wrapped around."""
@@ -122,6 +128,9 @@ class Tendon(Frozen):
     armature : float [kg], inertia that moves with the length
     lower, upper : float [m]
         Limits of the length; equal limits are a constraint.
+    limit_stiffness : float [N/m] or None, limit_damping : float [N s/m]
+        Of compliant limits; None: hard. Beyond its limit a tendon has the force stiffness times
+        depth plus damping times the rate of the depth, which never pulls it further.
 
     Lengths of fixed tendons over angles are in radians.
 
@@ -140,6 +149,8 @@ class Tendon(Frozen):
     armature: float = 0.0
     lower: float = -np.inf
     upper: float = np.inf
+    limit_stiffness: float | None = None
+    limit_damping: float = 0.0
 
     def __post_init__(self) -> None:
         element = f"tendon '{self.name}'"
@@ -156,7 +167,14 @@ class Tendon(Frozen):
                 "to a higher number",
                 element=element,
             )
-        self._set(lower=lower, upper=upper)
+        if self.limit_stiffness is not None and lower == upper:
+            raise ModelError(
+                f"equal limits, {lower}, are a constraint, which has no limit_stiffness: give the "
+                "tendon a stiffness and a rest_length",
+                element=element,
+            )
+        springs = checked_limit_springs(self.limit_stiffness, self.limit_damping, element)
+        self._set(lower=lower, upper=upper, **springs)
 
     def _check_path(self, element: str) -> None:
         kinds = "".join("TPWY"[(Term, Point, Wrap, Pulley).index(type(p))] for p in self.path)

@@ -86,12 +86,15 @@ def resisting(robot: Mechanism) -> Iterator[tuple[str, str, str]]:
 
 
 def bouncing_limits(robot: Mechanism) -> Iterator[tuple[str, str]]:
-    """Joints whose limits have restitution or springs: (element, description)."""
+    """Joints and tendons whose limits have restitution or springs: (element, description)."""
     for joint in robot.joints:
         if joint.limit_stiffness is not None and joint.resists:
             yield f"joint '{joint.name}'", "has compliant limits"
         if joint.limit_restitution > 0 and joint.resists:
             yield f"joint '{joint.name}'", "has limits with restitution"
+    for tendon in robot.tendons:
+        if tendon.limit_stiffness is not None and tendon.resists:
+            yield f"tendon '{tendon.name}'", "has compliant limits"
 
 
 def check_integrator(robot: Mechanism, integrator: str, order: int) -> None:

@@ -20,12 +20,14 @@ from robosim import (
     Joint,
     Mechanism,
     Simulation,
+    Tendon,
     TriangleMesh,
     linearize,
 )
 from robosim.description.contact_points import contact_points
 from robosim.errors import ModelError, OptionError
 from robosim.models.builders import sphere
+from robosim.tendons import Point
 
 RADIUS = 0.1
 
@@ -374,6 +376,34 @@ def test_a_slide_stops_on_its_spring():
     sim.run(4.0)
     assert 1e4 * (sim.q[0] - 0.5) == pytest.approx(2 * G, rel=1e-8)
     assert sim.energy() == pytest.approx(0.5 * (2 * G) ** 2 / 1e4 - 2 * G * sim.q[0], abs=1e-9)
+
+
+def test_a_rope_yields_at_its_limit():
+    """It hangs at the weight over the stiffness, and a fall goes as deep as the energy says."""
+    weight = Body("weight", 2.0, 0.01 * np.eye(3))
+    lift = Joint("lift", "prismatic", None, "weight", axis=(0, 0, 1))
+    path, stiffness = (Point(None, (0, 0, 2.0)), Point("weight", (0, 0, 0))), 2e3
+    for damping in (5.0, 0.0):
+        rope = Tendon("rope", path, upper=1.0, limit_stiffness=stiffness, limit_damping=damping)
+        sim = Simulation(Mechanism("lift", (weight,), (lift,), tendons=(rope,)), 1e-3)
+        rest, fall = 2 * G / stiffness, 0.05
+        if damping:
+            sim.set_state([1.0 - rest])
+            sim.run(0.1)
+            assert sim.q[0] == pytest.approx(1.0 - rest, abs=1e-9)
+            assert sim.limit_forces_of("rope") == pytest.approx([-2 * G], rel=1e-6)
+            continue
+        sim.set_state([1.0 + fall])
+        energy, depth = sim.energy(), 0.0
+        for _ in range(300):
+            sim.step()
+            depth = max(depth, 1.0 - sim.q[0])
+            assert sim.energy() == pytest.approx(energy, rel=1e-4)
+        assert depth == pytest.approx(rest + sqrt(rest**2 + 2 * rest * fall), rel=1e-4)
+    with pytest.raises(ModelError, match=r"equal limits, 1.0, are a constraint"):
+        Tendon("rope", path, lower=1.0, upper=1.0, limit_stiffness=stiffness)
+    with pytest.raises(ModelError, match=r"limit_damping of 1.0 needs a limit_stiffness"):
+        Tendon("rope", path, limit_damping=1.0)
 
 
 def test_terrain_yields():

@@ -506,7 +506,10 @@ def tendon_friction(make: Builder) -> None:
 
 @feature("element", loss=True, rough=True)
 def tendon_limit(make: Builder) -> None:
-    _tendon(make, "limited", upper=make.drawn.uniform(1.005, 1.05))
+    upper, springs = make.drawn.uniform(1.005, 1.05), {}
+    if "compliant_limits" in make.row:
+        springs = {"limit_stiffness": 1e4, "limit_damping": 2.0}
+    _tendon(make, "limited", upper=upper, **springs)
 
 
 @feature("element", motor=True)

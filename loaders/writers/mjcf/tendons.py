@@ -36,6 +36,8 @@ def _tendon(document: Document, tendons: etree._Element, tendon: Tendon) -> None
     if tendon.motion is None and np.any(np.isfinite((tendon.lower, tendon.upper))):
         told = np.clip((tendon.lower, tendon.upper), -1e9, 1e9)
         attributes |= {"limited": "true", "range": text(told)}
+    if tendon.limit_stiffness is not None:
+        document.lost.add("stiffness of limits", tendon.name)
     element = child(tendons, "fixed" if tendon.is_fixed else "spatial", **attributes)
     joints = document.joint_names()
     for k, item in enumerate(tendon.path):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -96,7 +96,7 @@ def contact_records(
             friction = float(joint.per_coordinate("friction")[row])
             scale = _metres(joint, row, body)
             of_row = _coordinate_contacts(j, row, lower, upper, friction, body.mass, scale)
-            limits += _with_springs(of_row, mechanism, joint, scale)
+            limits += _with_springs(of_row, joint, _inertia(mechanism, joint, scale), scale)
             speed = float(joint.per_coordinate("velocity_limit")[row])
             if velocity_limits and np.isfinite(speed):
                 for sign in (1.0, -1.0):
@@ -109,19 +109,21 @@ def contact_records(
             scale = gyration(body)
             limit = _on_coordinate(CONE, j, joint.numbers, 0.0, cone, body.mass, scale)
             unit = scale * float(np.sin(joint.cone))
-            limits += _with_springs([limit], mechanism, joint, unit)
+            limits += _with_springs([limit], joint, _inertia(mechanism, joint, unit), unit)
         if np.isfinite(joint.largest_turn):
             half = 0.5 * joint.largest_turn
             scale = gyration(body) / float(np.sin(half))
             limit = _on_coordinate(TURN, j, joint.numbers, 0.0, np.cos(half), body.mass, scale)
-            limits += _with_springs([limit], mechanism, joint, gyration(body))
+            unit = gyration(body)
+            limits += _with_springs([limit], joint, _inertia(mechanism, joint, unit), unit)
     first = len(joints) - len(mechanism.tendons)
     for j, tendon in enumerate(mechanism.tendons, start=first):
         if tendon.motion is not None:
             continue
         mass, scale = _lightest(mechanism, tendon)
         lower, upper = tendon.lower, tendon.upper
-        limits += _coordinate_contacts(j, 0, lower, upper, tendon.friction, mass, scale)
+        of_length = _coordinate_contacts(j, 0, lower, upper, tendon.friction, mass, scale)
+        limits += _with_springs(of_length, tendon, lambda limit: float(limit["mass"]), scale)
     for limit in limits:
         limit["body"], limit["other"] = nb, nb
     contacts = np.concatenate((ground, np.array(limits, dtype=CONTACT)))
@@ -267,16 +269,25 @@ def _coordinate_contacts(
     return records
 
 
-def _with_springs(limits: list[Any], mechanism: Mechanism, joint: Joint, unit: float) -> list[Any]:
-    """Records of limits, with those of a compliant joint as springs; `unit` [m] of a coordinate."""
-    if joint.limit_stiffness is not None:
+def _with_springs(
+    limits: list[Any], part: Joint | Tendon, moved: Callable[[Any], float], unit: float
+) -> list[Any]:
+    """Records of limits, with those of a compliant joint or tendon as springs.
+
+    `moved` is the mass of a limit [kg], `unit` the length [m] of a unit of its coordinate.
+    """
+    if part.limit_stiffness is not None:
         for limit in limits:
             if limit["kind"] != DRY:
-                limit["compliant"] = 1
-                limit["moved"] = _felt(mechanism, joint, int(limit["row"])) / unit**2
-                limit["stiffness"] = joint.limit_stiffness / unit**2
-                limit["damping"] = joint.limit_damping / unit**2
+                limit["compliant"], limit["moved"] = 1, moved(limit)
+                limit["stiffness"] = part.limit_stiffness / unit**2
+                limit["damping"] = part.limit_damping / unit**2
     return limits
+
+
+def _inertia(mechanism: Mechanism, joint: Joint, unit: float) -> Callable[[Any], float]:
+    """The mass that a limit of a joint moves [kg], for a `unit` [m] of its coordinate."""
+    return lambda limit: _felt(mechanism, joint, int(limit["row"])) / unit**2
 
 
 def _felt(mechanism: Mechanism, joint: Joint, row: int) -> float:
