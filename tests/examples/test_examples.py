@@ -75,6 +75,10 @@ EXPECTED: dict[str, tuple[tuple[str, ...], str]] = {
         ("swing_up.parquet",),
         r"cost \d+\.\d\d\nlargest torque \d+\.\d N m, .*\nafter 12 s \d\.\de-0[3-9] rad",
     ),
+    "24_policy_beside_mujoco": (
+        ("gait.onnx", "beside_mujoco.html"),
+        r"in robosim .* x = \+0\.\d+ m\nin MuJoCo .* x = \+0\.\d+ m",
+    ),
     "25_hop_without_a_schedule": (
         ("hop.npz",),
         r"Trajectory\('converged'(.|\n)*in the air from 0\.3\d to 0\.4\d s, \d+ N at most",
