@@ -72,7 +72,7 @@ class OneContact:
             c[name] = self.rng.uniform(0.1, 2.0, size=np.shape(c[name]))
         for name in ("u", "second_s", "second_c", "second"):
             w[name] = self.rng.normal(size=np.shape(w[name]))
-        w["weight"] = self.rng.uniform(0.5, 2.0)
+        w["weight"], w["normal_weight"] = self.rng.uniform(0.5, 2.0), 1.0
         if not len(self.model.facets):
             # Friction and slip anywhere inside the circles that mu gamma and psi allow.
             for name, size in (("beta", self.mu * c["gamma"]), ("eta", c["psi"])):
@@ -265,7 +265,7 @@ def test_stiffness_on_the_central_path_is_the_derivative_of_the_law(seed, slip):
     F = law(case.mu, weight * kappa, kappa, u)
     c["s"], c["gamma"], c["beta"][:2], c["eta"][:2] = u[2], F[2], F[:2], u[:2]
     c["psi"] = -case.mu * F[2] * u[0] / F[0]
-    w["u"], w["weight"] = u, weight
+    w["u"], w["weight"], w["normal_weight"] = u, weight, 1.0
     contact_answer(case.model, case.system, case.work, 0, kappa, np.zeros(3))
     columns = []
     for axis in np.eye(3):
