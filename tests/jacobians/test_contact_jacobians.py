@@ -230,6 +230,20 @@ def test_condensed_contact_against_a_dense_solve(seed, facets):
 
 
 @pytest.mark.parametrize("facets", [0, 4])
+def test_a_weight_of_the_normal_is_one_of_its_barrier(facets):
+    """Half of the weight is half of the barrier, with twice the weight of friction."""
+    answers = []
+    for part, kappa in ((0.5, 0.3), (1.0, 0.15)):
+        case = OneContact(3, facets=facets)
+        case.random_interior()
+        w = case.system.contacts[0]
+        w["normal_weight"], w["weight"] = part, 2.0 * part * w["weight"]
+        contact_answer(case.model, case.system, case.work, 0, kappa, np.ones(3))
+        answers.append(np.concatenate([np.ravel(w[name]) for name in ("d_gamma", "d_s", "d_beta")]))
+    np.testing.assert_allclose(answers[0], answers[1], rtol=1e-12)
+
+
+@pytest.mark.parametrize("facets", [0, 4])
 @pytest.mark.parametrize("seed", range(5))
 def test_condensed_onto_a_body(seed, facets):
     """(D - J1^T A J2) xi = r + J1^T F solves the body and all contact equations together."""
