@@ -59,15 +59,24 @@ def find_bounds(scheme, model, bearings, system, work):
         j = bearings.joint[n]
         scheme.reaction(model, system, work, j, t.f)
         R = system.pose1[model.joints[j].child].R
-        rotate_back(R, t.f[:3], t.y)
-        rotate_back(R, t.f[3:], t.z)
-        for _ in range(INNER):
-            if press(bearings, n, work.bearings.pressed, system, work, t):
-                break
+        press_by(bearings, n, R, work.bearings.pressed, system, work, t)
     bounds_of(bearings, model.contacts, work.bearings.pressed, work.bearings.bounds)
     for n in range(bearings.friction.shape[0]):
         most = max(most, work.bearings.bounds[bearings.friction[n]])
     return most
+
+
+@kernel
+def press_by(bearings, n, R, pressed, system, work, t):
+    """`press` of bearing n until it stays, by the impulse and moment t.f (6,) in world axes.
+
+    R turns the axes of the joint's child to the world's.
+    """
+    rotate_back(R, t.f[:3], t.y)
+    rotate_back(R, t.f[3:], t.z)
+    for _ in range(INNER):
+        if press(bearings, n, pressed, system, work, t):
+            break
 
 
 @kernel
@@ -160,11 +169,7 @@ def fit_friction(scheme, model, system, work, passed):
         j = bearings.joint[n]
         scheme.carried(model, system, work, j, t.f)
         R = work.pose2[model.joints[j].child].R
-        rotate_back(R, t.f[:3], t.y)
-        rotate_back(R, t.f[3:], t.z)
-        for _ in range(INNER):
-            if press(bearings, n, own.carried, system, work, t):
-                break
+        press_by(bearings, n, R, own.carried, system, work, t)
     bounds_of(bearings, model.contacts, own.carried, own.bounds)
     for n in range(bearings.friction.shape[0]):
         k = bearings.friction[n]
