@@ -232,6 +232,34 @@ def test_the_motion_is_that_of_the_whole_robot(case: str) -> None:
             np.testing.assert_allclose(sims[0].joint_wrenches()[name], wrench, rtol=0, atol=1e-5)
 
 
+def test_steps_of_compliant_contacts_differ_by_no_more_than_the_barrier(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Steps of the A1 as it tumbles on springs, each in lanes and by itself from the same state.
+
+    Friction that has not come to the barrier would point elsewhere by its root.
+    """
+    monkeypatch.setattr("robosim.simulation.engine.FEWEST_IN_LANES", 1)
+    robot = robosim.load("a1")
+    soft = [replace(c, stiffness=2e4, dissipation=1.0) for c in robot.contacts]
+    sims = both(replace(robot, contacts=tuple(soft)), timestep=0.002, contact_speed=1e-12)
+    q = raised(sims[0].robot, 0.05)
+    q[3:7] = math.sin(0.6), 0.0, 0.0, math.cos(0.6)
+    two, one = sims
+    one.set_state(q)
+    apart, in_lanes = [], 0
+    for _ in range(300):
+        two.restore(one)
+        alone = one.copy()
+        two.run(2 * two.timestep)
+        alone.run(2 * two.timestep)
+        apart.append(float(np.abs(two.q - alone.q).max()))
+        in_lanes += two.engine.counters.away == 0
+        one.step()
+    assert in_lanes > 200
+    assert max(apart) < 1e-9
+
+
 @pytest.mark.parametrize("implicit", [False, True])
 @pytest.mark.parametrize("limit", [None, 20.0])
 @pytest.mark.parametrize("steps", [100, 50])

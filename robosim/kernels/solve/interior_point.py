@@ -367,13 +367,14 @@ def evenness(options):
 def lands_again(attempt, landings, enough, uneven, before, smooth):
     """Whether a solution whose products are off the barrier by `uneven` is brought nearer to it.
 
-    Hard contacts are after a descent only. Smooth ones are unless rounding lets them come no nearer
-    than `before`.
+    Hard contacts are in any attempt but a warm one: friction that slides off the barrier points
+    elsewhere by the root of what it is off. Smooth ones are unless rounding lets them come no
+    nearer than `before`.
     """
     if landings == LANDINGS or not somewhere(uneven > enough):
         return False
     if not smooth:
-        return attempt == DESCENT
+        return attempt != WARM
     return landings == 0 or somewhere(uneven < 0.5 * before)
 
 
@@ -471,7 +472,7 @@ def solve(scheme, model, state, system, loads, work, options, dt, attempt, info)
         level = level and is_settled(kappa_end, aim)
         lands = lands_again(attempt, landings, even * kappa_end, uneven, uneven_before, even < EVEN)
         if solved and lands and not are_duals(merit):
-            # The first step to the final barrier leaves most products above it. A jump lands on it,
+            # The last step to the final barrier leaves most products above it. A jump lands on it,
             # as far as impulses do not move it. A warm start is near enough without one.
             landings, stale = landings + 1, True
             if attempt != WARM:
