@@ -21,6 +21,8 @@ from robosim.bench.report import OURS, Report, Row, Timing, colour_of, paired
 from robosim.control.controllers import stand
 from robosim.errors import PeerError
 from robosim.measuring.error_curves import (
+    ACCURACIES,
+    STEP,
     USUAL,
     Line,
     cost,
@@ -29,7 +31,7 @@ from robosim.measuring.error_curves import (
     motion_curves,
     targets_of,
 )
-from robosim.measuring.motions import Motion, Run, distance, motions, sliding
+from robosim.measuring.motions import Motion, Run, distance, motions, sliding, swinging
 from robosim.measuring.motions import run as run_motion
 from robosim.measuring.motions_of_peers import drake_runs, mujoco_runs
 from robosim.measuring.target import Target
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 ERROR = "error [m]"
+EXACT = 1e-4  # [s], of steps of order four that end where a smooth motion does
 LEVELS = (1e-3, 1e-4)  # [m], at which times are compared
 SLIDES = (1e-3, 5e-3, 2e-2)  # [s]
 PEERS: dict[str, Callable[..., list[Run]]] = {"mujoco": mujoco_runs, "drake": drake_runs}
@@ -124,6 +127,23 @@ def slides(setup: Setup) -> tuple[list[Row], Target]:
     return rows, Target(f"{motion.name}: largest error over the accuracy", worst, 1.0)
 
 
+def orders(setup: Setup) -> tuple[list[Row], list[Target]]:
+    """A motion without contacts, to accuracies by parts of order two and of order four."""
+    motion, rows, found = swinging(), [], {}
+    end = run_motion(motion, EXACT, None, 1, order=4).points
+    for accuracy in setup.choose(ACCURACIES, (1e-2, 1e-4)):
+        for order in (2, 4):
+            setup.note(f"{motion.name}: accuracy {accuracy:g}, order {order}")
+            one = run_motion(motion, STEP, accuracy, setup.choose(3, 1), order)
+            row = row_of(motion, one, distance(one.points, end))
+            told = f"{row.told}, order {order}"
+            rows.append(Row(row.who, told, row.timing, row.errors, 0, row.figures, row.note))
+            found[accuracy, order] = one.least
+    least = min(accuracy for accuracy, _ in found)
+    told = f"{motion.name}: CPU time with order four / that with order two, accuracy {least:g}"
+    return rows, [Target(told, found[least, 4] / found[least, 2], 1.0)]
+
+
 def standing(setup: Setup) -> tuple[list[Row], list[Target]]:
     """The A1 that stands for 10 s, to an accuracy and with fixed steps of 1 ms."""
     robot, seconds = robosim.load("a1"), setup.choose(10.0, 1.0)
@@ -175,7 +195,7 @@ def at_random(setup: Setup) -> tuple[list[Row], list[Target]]:
 
 
 def run_accuracy(setup: Setup) -> Report:
-    """Error over CPU time for all motions, the slide, the standing and the flailing A1."""
+    """Error over CPU time for all motions, the slide, both orders, the A1 that stands or flails."""
     rows: list[Row] = list(setup.missing("mujoco", "drake"))
     targets: list[Target] = []
     chosen = (*motions(), sliding())[setup.choose(slice(None), slice(3, 5))]
@@ -185,7 +205,7 @@ def run_accuracy(setup: Setup) -> Report:
         targets += reached
     more, slid = slides(setup)
     rows, targets = rows + more, [*targets, slid]
-    for of in (standing, at_random):
+    for of in (orders, standing, at_random):
         more, reached = of(setup)
         rows, targets = rows + more, targets + reached
 

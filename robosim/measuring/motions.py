@@ -138,6 +138,12 @@ def sliding() -> Motion:
     return Motion("sliding to rest", cube(0.1, 1.0, FRICTION), q, v, 0.4, exact=end)
 
 
+def swinging() -> Motion:
+    """A double pendulum that is let go at 1 and 0.5 rad, and swings for 3 s."""
+    robot = load("double_pendulum")
+    return Motion("double pendulum", robot, np.array([1.0, 0.5]), np.zeros(2), 3.0)
+
+
 def motions() -> tuple[Motion, ...]:
     """All motions whose error is measured over the CPU time."""
     return landing(), tumbling(), four_bar(), bouncing()
@@ -170,9 +176,11 @@ def distance(points: Array, others: Array) -> float:
     return float(np.linalg.norm(points - others, axis=1).max())
 
 
-def run(motion: Motion, timestep: float, accuracy: float | None, repetitions: int) -> Run:
+def run(
+    motion: Motion, timestep: float, accuracy: float | None, repetitions: int, order: int = 2
+) -> Run:
     """A motion in robosim, with fixed steps or with steps to an accuracy."""
-    sim = Simulation(motion.robot, timestep, accuracy=accuracy)
+    sim = Simulation(motion.robot, timestep, accuracy=accuracy, order=order)
     steps = round(motion.seconds / timestep)
 
     def take() -> None:
