@@ -28,7 +28,9 @@ class Chance:
     ----------
     random : list of n Generator
     drawn : mapping of a name to (n,) or (n, k)
-        The numbers that `Task.draws` declares, for the present episodes.
+        The numbers that `Task.draws` declares, for the present episodes; views of `records`.
+    records : record array (n,)
+        The same, as compiled tasks get them.
     delays : (n,) [s]
         Delays of actions in the present episodes.
     robots : (n,) of int
@@ -40,7 +42,6 @@ class Chance:
     def __init__(self, task: Task, robot: Mechanism, n: int) -> None:
         self.n, self._task = n, task
         self.random: list[np.random.Generator] = [seeding.np_random(None)[0] for _ in range(n)]
-        self.drawn: dict[str, Array] = {}
         self._ranges: list[tuple[str, Array, Array]] = []
         for name, pair in task.draws(robot).items():
             try:
@@ -52,7 +53,9 @@ class Chance:
                     f"draw '{name}' must be (least, most), numbers or (k,), not {pair!r}"
                 )
             self._ranges.append((name, low, high - low))
-            self.drawn[name] = np.zeros((n, *low.shape))
+        shapes = [(name, np.float64, low.shape) for name, low, _ in self._ranges]
+        self.records = np.zeros(n, dtype=shapes or [("nothing", np.float64)]).view(np.recarray)
+        self.drawn = {name: self.records[name] for name, _, _ in self._ranges}
         self.delays = np.zeros(n)
         self.robots = np.zeros(n, dtype=np.int64)
         self.pushes: dict[int, Push] = {}

@@ -16,6 +16,7 @@ from robosim.batch import BatchSimulation
 from robosim.description.mechanism import Mechanism
 from robosim.envs.actions import Actions
 from robosim.envs.chance import Chance
+from robosim.envs.compiled import NOTHING, CompiledTask
 from robosim.envs.errors import TaskError
 from robosim.envs.task import ARRAYS, Moment, Start, Task
 from robosim.errors import StateError
@@ -99,6 +100,14 @@ class Episodes:
         self.now = Moment(robot, task.dt, drawn=self.chance.drawn, **arrays)
         self.now.q[:], self.now.v[:] = self.batch.q, self.batch.v
         self.everyone = np.arange(n)
+        # The task itself, as far as its functions are compiled.
+        self._looks = self._judges = None
+        if isinstance(task, CompiledTask):
+            task.try_out(self.now)
+            self._arrays = task.arrays(self.now)._replace(drawn=self.chance.records)
+            self._looks = None if task.overrides("observe") else task
+            own = task.overrides("reward") or task.overrides("done")
+            self._judges = None if own else task
         first = np.asarray(task.observe(self.now.rows(self.everyone[:1])))
         if first.ndim != 2 or len(first) != 1:
             raise TaskError(f"observe must give (n, no), not {first.shape} for n = 1")
@@ -118,6 +127,7 @@ class Episodes:
         except ValueError:
             raise TaskError(f"noise must be a number or {self.size} of them") from None
         self._noisy = bool(np.any(np.asarray(task.noise)))
+        self._quiet = np.empty((0, self.size))
 
     def seed(self, which: Rows, seeds: Sequence[int | None]) -> None:
         """Seed the generators of environments (k,); None leaves a generator as it is."""
@@ -204,28 +214,43 @@ class Episodes:
         TaskError
             If the task's functions give wrong shapes, or a reward that is not finite.
         """
-        task, now = self.task, self.now
         self._push()
         tau, failed = self._advance(actions)
         self.count += live
-        now = Moment(
-            self.robot, now.dt, self.bound.q.copy(), self.bound.v.copy(), now.q, now.v, actions,
-            now.action, tau, np.asarray(task.dt * self.count), self.chance.drawn,
-        )  # fmt: skip
-        self.now = now
+        self._move_on(actions, tau)
+        reward, terms, ended = self._judged(live)
+        failed &= live
+        terminated = ended & live & ~failed
+        truncated = live & (failed | (self.count >= self.most_steps))
+        return Outcome(reward, terms, terminated, truncated, failed)
+
+    def _move_on(self, actions: Array, tau: Array) -> None:
+        """Write what the action has led to into the arrays of `now`, which stay the same."""
+        now = self.now
+        now.q_before[:], now.v_before[:], now.action_before[:] = now.q, now.v, now.action
+        now.q[:], now.v[:], now.action[:], now.tau[:] = self.bound.q, self.bound.v, actions, tau
+        np.multiply(self.task.dt, self.count, out=now.time)
+
+    def _judged(self, live: Mask) -> tuple[Array, dict[str, Array], Mask]:
+        """Rewards (n,), their terms, and whose episode the task terminates, (n,)."""
+        task, now, reward = self.task, self.now, np.zeros(self.n)
+        if self._judges is not None:
+            names, ended = self._judges.functions().terms, np.empty(self.n, dtype=bool)
+            values = np.empty((self.n, len(names)))
+            bad = self._judges.loops().judge(self._arrays, live, values, reward, ended)
+            if bad != NOTHING:
+                for name, term in zip(names, values.T, strict=True):
+                    self._finite(f"reward '{name}'", term, live)
+            return reward, dict(zip(names, values.T.copy(), strict=True)), ended
         terms = {name: self._numbers(f"reward '{name}'", value) for name, value in
                  task.reward(now).items()}  # fmt: skip
-        reward = np.zeros(self.n)
         for name, term in terms.items():
             self._finite(f"reward '{name}'", term, live)
             reward += np.where(live, term, 0.0)
-        failed &= live
-        terminated = np.asarray(task.done(now)).astype(bool)
-        if terminated.shape != (self.n,):
-            raise TaskError(f"done must give shape ({self.n},), not {terminated.shape}")
-        terminated &= live & ~failed
-        truncated = live & (failed | (self.count >= self.most_steps))
-        return Outcome(reward, terms, terminated, truncated, failed)
+        ended = np.array(task.done(now)).astype(bool)
+        if ended.shape != (self.n,):
+            raise TaskError(f"done must give shape ({self.n},), not {ended.shape}")
+        return reward, terms, ended
 
     def _advance(self, actions: Array) -> tuple[Array, Mask]:
         """Take the steps of actions: torques (n, nu) over the first one, and who failed, (n,)."""
@@ -262,6 +287,8 @@ class Episodes:
         TaskError
             If `Task.observe` gives a wrong shape, or a value that is not finite.
         """
+        if self._looks is not None:
+            return self._looked(self._looks, which)
         now = self.now if len(which) == self.n else self.now.rows(which)
         found = np.asarray(self.task.observe(now), dtype=float)
         if found.shape != (len(which), self.size):
@@ -272,4 +299,13 @@ class Episodes:
         seen = found.astype(np.float32)
         if self._cuts:
             np.clip(seen, self.low, self.high, out=seen)
+        return seen
+
+    def _looked(self, task: CompiledTask, which: Rows) -> NDArray[np.float32]:
+        """The same by a compiled task."""
+        noise = self.chance.noise(which, self.size) if self._noisy else self._quiet
+        seen = np.empty((len(which), self.size), dtype=np.float32)
+        bad = task.loops().look(self._arrays, which, noise, self.low, self.high, seen)
+        if bad != NOTHING:
+            self._finite("what is observed", seen, np.arange(len(which)))
         return seen

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -11,10 +10,12 @@ from numpy.typing import ArrayLike
 from robosim.description.body import Geometry
 from robosim.description.mechanism import Mechanism
 from robosim.description.obstacles import HalfSpace
-from robosim.envs.task import Draws, Moment
-from robosim.envs.tasks.a1_walk import A1Walk
+from robosim.envs.caching import row
+from robosim.envs.compiled import Functions
+from robosim.envs.task import Draws
+from robosim.envs.tasks.a1_walk import SIZE, TERMS, A1Walk, begin, has_fallen, judge_over
+from robosim.envs.tasks.a1_walk import look as look_without_heights
 from robosim.loaders import load
-from robosim.validation import Array
 
 BEGIN, DEPTH, WIDTH = 0.8, 0.35, 4.0  # [m] place of the first step; depth and width of each
 AHEAD = np.linspace(-0.3, 0.7, 11)  # [m] along x from the base: where heights are observed
@@ -47,6 +48,38 @@ def stairs(robot: Mechanism, count: int, rise: float) -> Mechanism:
     return replace(robot, bodies=bodies).with_contacts(obstacles=(ground, *steps), ground=False)
 
 
+@row
+def height_of(numbers, x):  # type: ignore[no-untyped-def]
+    """Height of the stairs [m] at a place along x."""
+    return numbers[1] * min(max(np.floor((x - BEGIN) / DEPTH) + 1.0, 0.0), numbers[0])
+
+
+@row
+def look(now, i, out):  # type: ignore[no-untyped-def]
+    """What `A1Walk` observes, and heights around the robot."""
+    look_without_heights(now, i, out)
+    for k in range(len(AHEAD)):
+        over = height_of(now.numbers, now.q[i, 0] + AHEAD[k])
+        out[SIZE + k] = over - (now.q[i, 2] - now.home[2])
+
+
+@row
+def judge(now, i, out):  # type: ignore[no-untyped-def]
+    """The terms of `A1Walk`, and how far the robot has climbed."""
+    ground = height_of(now.numbers, now.q[i, 0])
+    judge_over(now, i, ground, out)
+    out[len(TERMS)] = 10.0 * (ground - height_of(now.numbers, now.q_before[i, 0]))
+
+
+@row
+def ends(now, i):  # type: ignore[no-untyped-def]
+    """Whether the robot has fallen on the stairs."""
+    return has_fallen(now, i, height_of(now.numbers, now.q[i, 0]))
+
+
+FUNCTIONS = Functions(look, SIZE + len(AHEAD), judge, (*TERMS, "climbing"), ends, begin)
+
+
 class A1Stairs(A1Walk):
     """Walk up stairs along x: `A1Walk` on terrain, with observed heights around the robot.
 
@@ -76,17 +109,8 @@ class A1Stairs(A1Walk):
         high = np.concatenate((super().bounds(robot)[1], np.full(len(AHEAD), 1.0)))
         return -high, high
 
-    def observe(self, now: Moment) -> Array:
-        heights = self._ground(now.q[:, :1] + AHEAD) - (now.q[:, 2:3] - now.home[2])
-        return np.concatenate((super().observe(now), heights), axis=1)
+    def numbers(self, robot: Mechanism) -> ArrayLike:
+        return float(self.count), self.rise
 
-    def reward(self, now: Moment) -> Mapping[str, Array]:
-        climbed = self._ground(now.q[:, 0]) - self._ground(now.q_before[:, 0])
-        return {**super().reward(now), "climbing": 10.0 * climbed}
-
-    def _ground(self, x: Array) -> Array:
-        """Height of the stairs [m] at places along x."""
-        return self.rise * np.clip(np.floor((x - BEGIN) / DEPTH) + 1.0, 0.0, self.count)
-
-    def _height(self, now: Moment) -> Array:
-        return now.q[:, 2] - self._ground(now.q[:, 0])
+    def functions(self) -> Functions:
+        return FUNCTIONS

@@ -2,24 +2,96 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robosim.description.mechanism import Mechanism
-from robosim.envs.task import Draws, Moment, Start, Targets, Task
-from robosim.envs.tasks.bases import base_of, turned
+from robosim.envs.caching import row
+from robosim.envs.compiled import CompiledTask, Functions
+from robosim.envs.task import Draws, Targets
+from robosim.envs.tasks.bases import look_from_base, turn_to, upright
 from robosim.loaders import load
 from robosim.policies.quantities import Term
 from robosim.policies.task import PolicyTask
-from robosim.validation import Array
 
 TILT = 0.5  # cosine of the trunk's tilt from upright; below this the robot has fallen over
-HIPS = slice(0, 12, 3)  # of the actuated joints
+ROOM = 0.03  # [m] above the home pose, for joints that differ from those there
+SIZE = 48
+TERMS = (
+    "velocity", "turning", "alive", "bounce", "rolling", "upright", "height", "posture", "effort",
+    "smoothness",
+)  # fmt: skip
 
 
-class A1Walk(Task):
+@row
+def begin(start, i, q, v):  # type: ignore[no-untyped-def]
+    """Near the home pose, in any direction."""
+    q[2] += ROOM
+    turn_to(start.drawn[i].yaw, q[3:7])
+    q[7:] += start.drawn[i].joints
+    v[:3] = start.drawn[i].velocity
+
+
+@row
+def look(now, i, out):  # type: ignore[no-untyped-def]
+    """The base's motion, the command, joints and their rates, and the last action."""
+    look_from_base(now.q, now.v, i, out[:9])
+    out[9:12] = now.drawn[i].command
+    for k in range(12):
+        out[12 + k] = now.q[i, 7 + k] - now.home[7 + k]
+        out[24 + k] = now.v[i, 6 + k]
+        out[36 + k] = now.action[i, k]
+
+
+@row
+def judge_over(now, i, ground, out):  # type: ignore[no-untyped-def]
+    """Terms of the reward, with the ground below the base at a height [m]."""
+    base = np.empty(9)
+    look_from_base(now.q, now.v, i, base)
+    command = now.drawn[i].command
+    ahead, aside, turn = base[0] - command[0], base[1] - command[1], base[5] - command[2]
+    high = now.q[i, 2] - ground - now.home[2]
+    bent = spread = effort = jerk = 0.0
+    for k in range(12):
+        angle = now.q[i, 7 + k] - now.home[7 + k]
+        bent += angle * angle
+        spread += angle * angle if k % 3 == 0 else 0.0  # of the hips
+        effort += now.tau[i, k] ** 2
+        jerk += (now.action[i, k] - now.action_before[i, k]) ** 2
+    out[0] = 2.0 * np.exp(-4.0 * (ahead * ahead + aside * aside))
+    out[1] = 0.5 * np.exp(-4.0 * turn * turn)
+    out[2] = 0.25
+    out[3] = -1.0 * base[2] ** 2
+    out[4] = -0.025 * (base[3] ** 2 + base[4] ** 2)
+    out[5] = -1.0 * (base[6] ** 2 + base[7] ** 2)
+    out[6] = -5.0 * high * high
+    out[7] = -0.002 * bent - 0.02 * spread
+    out[8] = -2e-5 * effort
+    out[9] = -0.002 * jerk
+
+
+@row
+def judge(now, i, out):  # type: ignore[no-untyped-def]
+    """Terms of the reward on flat ground."""
+    judge_over(now, i, 0.0, out)
+
+
+@row
+def has_fallen(now, i, ground):  # type: ignore[no-untyped-def]
+    """Whether the base is low above the ground at a height [m], or tilted."""
+    return now.q[i, 2] - ground < 0.4 * now.home[2] or upright(now.q, i) < TILT
+
+
+@row
+def ends(now, i):  # type: ignore[no-untyped-def]
+    """Whether the robot has fallen on flat ground."""
+    return has_fallen(now, i, 0.0)
+
+
+FUNCTIONS = Functions(look, SIZE, judge, TERMS, ends, begin)
+
+
+class A1Walk(CompiledTask):
     """Walk at a commanded velocity: forward, sideways and turning.
 
     Actions are targets of PD control of the joints, 50 times a second. See docs/environments.md
@@ -54,7 +126,7 @@ class A1Walk(Task):
         return Targets(kp=kp, kd=kd, scale=self.reach, implicit=True)
 
     def policy_task(self, robot: Mechanism) -> PolicyTask:
-        if type(self).observe is not A1Walk.observe:
+        if self.overrides("observe") or self.functions().observe is not look:
             return super().policy_task(robot)
         clips = [float(most) for _, most in self._bounds()]
         names = (
@@ -96,52 +168,5 @@ class A1Walk(Task):
         """The number of entries of each part of an observation, and the largest size of them."""
         return (3, 10.0), (3, 20.0), (3, 1.0), (3, 5.0), (12, np.pi), (12, 50.0), (12, 1.0)
 
-    def reset(self, start: Start) -> tuple[Array, Array]:
-        q, v = start.home, start.rest
-        q[:, 2] += 0.03  # room for joints that differ from those at home
-        q[:, 3:7] = turned(start.drawn["yaw"])
-        q[:, 7:] += start.drawn["joints"]
-        v[:, :3] = start.drawn["velocity"]
-        return q, v
-
-    def observe(self, now: Moment) -> Array:
-        base = base_of(now.q, now.v)
-        home = now.home[7:]
-        parts = (
-            base.velocity, base.omega, base.gravity, now.drawn["command"], now.q[:, 7:] - home,
-            now.v[:, 6:], now.action,
-        )  # fmt: skip
-        return np.concatenate(parts, axis=1)
-
-    def reward(self, now: Moment) -> Mapping[str, Array]:
-        base, command = base_of(now.q, now.v), now.drawn["command"]
-        off = base.velocity[:, :2] - command[:, :2]
-        turn = base.omega[:, 2] - command[:, 2]
-        home = now.home
-        bent = now.q[:, 7:] - home[7:]
-        jerk = now.action - now.action_before
-        return {
-            "velocity": 2.0 * np.exp(-4.0 * _square(off)),
-            "turning": 0.5 * np.exp(-4.0 * turn**2),
-            "alive": np.full(len(turn), 0.25),
-            "bounce": -1.0 * base.velocity[:, 2] ** 2,
-            "rolling": -0.025 * _square(base.omega[:, :2]),
-            "upright": -1.0 * _square(base.gravity[:, :2]),
-            "height": -5.0 * (self._height(now) - home[2]) ** 2,
-            "posture": -0.002 * _square(bent) - 0.02 * _square(bent[:, HIPS]),
-            "effort": -2e-5 * _square(now.tau),
-            "smoothness": -0.002 * _square(jerk),
-        }
-
-    def done(self, now: Moment) -> NDArray[np.bool_]:
-        base = base_of(now.q, now.v)
-        low = self._height(now) < 0.4 * now.home[2]
-        return low | (base.gravity[:, 2] > -TILT)
-
-    def _height(self, now: Moment) -> Array:
-        """Height of the base above the ground below it, (n,) [m]."""
-        return now.q[:, 2]
-
-
-def _square(values: Array) -> Array:
-    return np.asarray((values**2).sum(axis=1))
+    def functions(self) -> Functions:
+        return FUNCTIONS

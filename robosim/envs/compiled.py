@@ -1,0 +1,280 @@
+"""Tasks whose functions are compiled: those of all environments run in one call.
+
+`Task` is a few numpy calls for each term of a reward, which cost the same for one environment as
+for a hundred. The functions of a `CompiledTask` are those of one environment, row i of the arrays,
+and numba compiles the loop over the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robosim.description.mechanism import Mechanism
+from robosim.envs.caching import row
+from robosim.envs.errors import TaskError
+from robosim.envs.task import ARRAYS, Moment, Start, Task
+from robosim.validation import Array
+
+Rows = NDArray[np.int64]
+NOTHING = -1  # row of what is not finite, where all is
+
+
+class Arrays(NamedTuple):
+    """What compiled functions get: the fields of a `Moment` with rows, and numbers of the task.
+
+    Attributes
+    ----------
+    dt : float [s]
+        Time from one action to the next.
+    home : (nq,)
+        The robot's home pose.
+    numbers : (k,)
+        What `CompiledTask.numbers` gives.
+    q, v : (n, nq), (n, nv)
+    q_before, v_before : (n, nq), (n, nv)
+    action, action_before : (n, na)
+    tau : (n, nu) [N m or N]
+    time : (n,) [s]
+    drawn : record array (n,)
+        With a field for each name of `Task.draws`, a number or (k,): ``now.drawn[i].command[0]``.
+    """
+
+    dt: float
+    home: Array
+    numbers: Array
+    q: Array
+    v: Array
+    q_before: Array
+    v_before: Array
+    action: Array
+    action_before: Array
+    tau: Array
+    time: Array
+    drawn: Any
+
+
+class Starts(NamedTuple):
+    """What a compiled `reset` gets: ``home``, ``numbers`` and ``drawn``, as in `Arrays`."""
+
+    home: Array
+    numbers: Array
+    drawn: Any
+
+
+class Functions(NamedTuple):
+    """The functions of a `CompiledTask`, jitted by numba or such that it can jit them.
+
+    Each is of row i of arrays, and writes into the last arguments.
+
+    Attributes
+    ----------
+    observe : callable(now, i, out)
+        The observation, into out (size,).
+    size : int
+        Number of entries of an observation.
+    reward : callable(now, i, out)
+        The terms of the reward, into out (terms,).
+    terms : tuple of str
+        Names of these terms.
+    done : callable(now, i) -> bool, or None
+        Whether the episode is terminated; None: never.
+    reset : callable(start, i, q, v), or None
+        The start, into q (nq,) and v (nv,), which are the home pose and zero before; None: these.
+    """
+
+    observe: Callable[..., None]
+    size: int
+    reward: Callable[..., None]
+    terms: tuple[str, ...]
+    done: Callable[..., bool] | None = None
+    reset: Callable[..., None] | None = None
+
+
+class Loops(NamedTuple):
+    """The functions of a task for all rows, compiled.
+
+    Attributes
+    ----------
+    look : callable(now, rows, noise, low, high, seen) -> int
+        Observations of rows, clipped; `NOTHING`, or the place in `rows` of one that is not finite.
+    judge : callable(now, live, terms, reward, ended) -> int
+        Terms of the rewards (n, terms), their sums (n,), which are zero where `live` is false, and
+        who is done (n,). `NOTHING`, or a live row whose reward is not finite.
+    start : callable(start, q, v)
+    """
+
+    look: Callable[..., int]
+    judge: Callable[..., int]
+    start: Callable[..., None]
+
+
+class CompiledTask(Task):
+    """A task whose functions numba compiles, a few microseconds for each environment and step.
+
+    Subclasses give `functions`. A method of `Task` that a subclass overrides all the same, such
+    as ``reward``, is taken in place of the compiled function.
+    """
+
+    def functions(self) -> Functions:
+        """The functions of the task; the same objects each time, as each is compiled once."""
+        raise NotImplementedError(f"{type(self).__name__} has no functions")
+
+    def numbers(self, robot: Mechanism) -> ArrayLike:
+        """Numbers that the functions need, (k,), such as settings of the task."""
+        return ()
+
+    def overrides(self, name: str) -> bool:
+        """Whether a subclass has a method of this name in place of the compiled function."""
+        return getattr(type(self), name) is not getattr(CompiledTask, name)
+
+    def arrays(self, now: Moment) -> Arrays:
+        """The arrays of a moment, for the functions; not copied."""
+        columns = [getattr(now, name) for name in ARRAYS]
+        return Arrays(
+            now.dt, now.home, self._numbers(now.robot), *columns, drawn=records(now.drawn, len(now.time))
+        )  # fmt: skip
+
+    def loops(self) -> Loops:
+        """The functions for all rows.
+
+        Raises
+        ------
+        TaskError
+            If numba cannot compile them is told at the first call.
+        """
+        return _loops(self.functions())
+
+    def _numbers(self, robot: Mechanism) -> Array:
+        return np.array(self.numbers(robot), dtype=float).reshape(-1)
+
+    def reset(self, start: Start) -> tuple[Array, Array]:
+        q, v = start.home, start.rest
+        given = Starts(
+            np.asarray(start.robot.home, float), self._numbers(start.robot), records(start.drawn, start.n)
+        )
+        self.loops().start(given, q, v)
+        return q, v
+
+    def observe(self, now: Moment) -> Array:
+        n, size = len(now.time), self.functions().size
+        found, all_rows = np.empty((n, size)), np.arange(n)
+        wide = np.full(size, np.inf)
+        self.loops().look(self.arrays(now), all_rows, np.empty((0, size)), -wide, wide, found)
+        return found
+
+    def reward(self, now: Moment) -> Mapping[str, Array]:
+        return dict(zip(self.functions().terms, self._judged(now)[0].T, strict=True))
+
+    def done(self, now: Moment) -> NDArray[np.bool_]:
+        return self._judged(now)[1]
+
+    def _judged(self, now: Moment) -> tuple[Array, NDArray[np.bool_]]:
+        n = len(now.time)
+        terms, ended = np.empty((n, len(self.functions().terms))), np.empty(n, dtype=np.bool_)
+        live = np.ones(n, dtype=np.bool_)
+        self.loops().judge(self.arrays(now), live, terms, np.empty(n), ended)
+        return terms, ended
+
+    def try_out(self, now: Moment) -> None:
+        """Call the functions once without compiling them, so that errors have their lines.
+
+        An index that is out of range would write into other memory once it is compiled.
+
+        Raises
+        ------
+        TaskError
+            For a function that raises, leaves an entry as it was, or returns something else.
+        """
+        of, arrays = self.functions(), self.arrays(now.rows(np.arange(1)))
+        for name, size in (("observe", of.size), ("reward", len(of.terms))):
+            out = np.full(size, np.nan)
+            given = _tried(name, getattr(of, name), arrays, 0, out)
+            if given is not None:
+                raise TaskError(f"{name} returns {given!r}: it must write into its last argument")
+            if np.isnan(out).any():
+                left = np.flatnonzero(np.isnan(out)).tolist()
+                raise TaskError(f"{name} leaves entries {left} of {size} unset, or makes them nan")
+        if of.done is not None:
+            ended = _tried("done", of.done, arrays, 0)
+            if not isinstance(ended, bool | np.bool_):
+                raise TaskError(f"done must return a bool, not {ended!r}")
+        if of.reset is not None:
+            start, q = Starts(arrays.home, arrays.numbers, arrays.drawn), arrays.home.copy()
+            _tried("reset", of.reset, start, 0, q, np.zeros(now.robot.nv))
+
+
+def _tried(name: str, function: Any, *arguments: Any) -> Any:
+    """The result of a function without compiling it."""
+    try:
+        return getattr(function, "py_func", function)(*arguments)
+    except Exception as error:
+        raise TaskError(f"{name} raises {type(error).__name__}: {error}") from error
+
+
+def records(drawn: Mapping[str, Array], n: int) -> Any:
+    """Drawn numbers (n,) or (n, k) as a record array (n,), copied."""
+    dtype = [(name, np.float64, array.shape[1:]) for name, array in drawn.items()]
+    found = np.recarray(n, dtype=dtype or [("nothing", np.float64)])
+    for name, array in drawn.items():
+        found[name] = array
+    return found
+
+
+@lru_cache(maxsize=64)
+def _loops(of: Functions) -> Loops:
+    """Compiled loops over the rows, one for each set of functions."""
+    observe, reward, done, reset = (
+        row(one) if one is not None and not hasattr(one, "py_func") else one
+        for one in (of.observe, of.reward, of.done, of.reset)
+    )
+
+    @row
+    def look(now, rows, noise, low, high, seen):  # type: ignore[no-untyped-def]
+        out, bad = np.empty(seen.shape[1]), NOTHING
+        for k in range(rows.shape[0]):
+            observe(now, rows[k], out)
+            for j in range(out.shape[0]):
+                value = out[j]
+                if not np.isfinite(value) and bad == NOTHING:
+                    bad = k
+                if noise.shape[0] > 0:
+                    value += noise[k, j]
+                seen[k, j] = min(max(value, low[j]), high[j])
+        return bad
+
+    if done is None:
+
+        @row
+        def ends(now, i):  # type: ignore[no-untyped-def]
+            return False
+    else:
+        ends = done
+
+    @row
+    def judge(now, live, terms, total, ended):  # type: ignore[no-untyped-def]
+        bad = NOTHING
+        for i in range(ended.shape[0]):
+            reward(now, i, terms[i])
+            ended[i] = ends(now, i)
+            total[i] = 0.0
+            if live[i]:
+                for k in range(terms.shape[1]):
+                    total[i] += terms[i, k]
+                if not np.isfinite(total[i]):
+                    bad = i
+        return bad
+
+    @row
+    def start(given, q, v):  # type: ignore[no-untyped-def]
+        for i in range(q.shape[0]):
+            reset(given, i, q[i], v[i])
+
+    def stay(given: Starts, q: Array, v: Array) -> None:
+        """Starts are at home and at rest."""
+
+    return Loops(look, judge, stay if reset is None else start)
