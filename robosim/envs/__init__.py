@@ -10,6 +10,8 @@ try:
 except ImportError:
     raise MissingExtraError(f"environments need gymnasium; get it with: {install('gym')}") from None
 
+from robosim.envs.caching import row
+from robosim.envs.compiled import CompiledTask, Functions
 from robosim.envs.errors import ActionError, ClosedError, ResetNeededError, TaskError
 from robosim.envs.registration import register
 from robosim.envs.single import RobotEnv
@@ -23,7 +25,9 @@ __all__ = [
     "TASKS",
     "ActionError",
     "ClosedError",
+    "CompiledTask",
     "Domain",
+    "Functions",
     "Moment",
     "ResetNeededError",
     "RobotEnv",
@@ -33,6 +37,7 @@ __all__ = [
     "Task",
     "TaskError",
     "Torques",
+    "row",
 ]
 
 register()

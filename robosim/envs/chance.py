@@ -13,6 +13,7 @@ from gymnasium.utils import seeding
 from numpy.typing import NDArray
 
 from robosim.description.mechanism import Mechanism
+from robosim.envs.compiled import empty_records
 from robosim.envs.errors import TaskError
 from robosim.envs.task import Task
 from robosim.learning.domain import Push
@@ -53,8 +54,7 @@ class Chance:
                     f"draw '{name}' must be (least, most), numbers or (k,), not {pair!r}"
                 )
             self._ranges.append((name, low, high - low))
-        shapes = [(name, np.float64, low.shape) for name, low, _ in self._ranges]
-        self.records = np.zeros(n, dtype=shapes or [("nothing", np.float64)]).view(np.recarray)
+        self.records = empty_records({name: low.shape for name, low, _ in self._ranges}, n)
         self.drawn = {name: self.records[name] for name, _, _ in self._ranges}
         self.delays = np.zeros(n)
         self.robots = np.zeros(n, dtype=np.int64)

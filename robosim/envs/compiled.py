@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba.core.errors import NumbaError
 from numpy.typing import ArrayLike, NDArray
 
 from robosim.description.mechanism import Mechanism
@@ -134,19 +135,12 @@ class CompiledTask(Task):
 
     def arrays(self, now: Moment) -> Arrays:
         """The arrays of a moment, for the functions; not copied."""
-        columns = [getattr(now, name) for name in ARRAYS]
-        return Arrays(
-            now.dt, now.home, self._numbers(now.robot), *columns, drawn=records(now.drawn, len(now.time))
-        )  # fmt: skip
+        numbers, drawn = self._numbers(now.robot), records(now.drawn, len(now.time))
+        columns = {name: getattr(now, name) for name in ARRAYS}
+        return Arrays(now.dt, now.home, numbers, drawn=drawn, **columns)
 
     def loops(self) -> Loops:
-        """The functions for all rows.
-
-        Raises
-        ------
-        TaskError
-            If numba cannot compile them is told at the first call.
-        """
+        """The functions for all rows, compiled where they are first called."""
         return _loops(self.functions())
 
     def _numbers(self, robot: Mechanism) -> Array:
@@ -155,7 +149,9 @@ class CompiledTask(Task):
     def reset(self, start: Start) -> tuple[Array, Array]:
         q, v = start.home, start.rest
         given = Starts(
-            np.asarray(start.robot.home, float), self._numbers(start.robot), records(start.drawn, start.n)
+            np.asarray(start.robot.home, float),
+            self._numbers(start.robot),
+            records(start.drawn, start.n),
         )
         self.loops().start(given, q, v)
         return q, v
@@ -181,14 +177,15 @@ class CompiledTask(Task):
         return terms, ended
 
     def try_out(self, now: Moment) -> None:
-        """Call the functions once without compiling them, so that errors have their lines.
+        """Call the functions once without compiling them, and then compile them.
 
         An index that is out of range would write into other memory once it is compiled.
 
         Raises
         ------
         TaskError
-            For a function that raises, leaves an entry as it was, or returns something else.
+            For a function that raises, leaves an entry as it was, or returns something else, or
+            that numba cannot compile.
         """
         of, arrays = self.functions(), self.arrays(now.rows(np.arange(1)))
         for name, size in (("observe", of.size), ("reward", len(of.terms))):
@@ -206,6 +203,21 @@ class CompiledTask(Task):
         if of.reset is not None:
             start, q = Starts(arrays.home, arrays.numbers, arrays.drawn), arrays.home.copy()
             _tried("reset", of.reset, start, 0, q, np.zeros(now.robot.nv))
+        self._compile(now)
+
+    def _compile(self, now: Moment) -> None:
+        """Compile the functions, or take them from the cache."""
+        start = Start(now.robot, 1, {name: array[:1] for name, array in now.drawn.items()})
+        first = now.rows(np.arange(1))
+        for names, call in (
+            ("observe", lambda: CompiledTask.observe(self, first)),
+            ("reward or done", lambda: CompiledTask.done(self, first)),
+            ("reset", lambda: CompiledTask.reset(self, start)),
+        ):
+            try:
+                call()
+            except NumbaError as error:
+                raise TaskError(f"numba cannot compile {names}: {error}") from error
 
 
 def _tried(name: str, function: Any, *arguments: Any) -> Any:
@@ -216,10 +228,15 @@ def _tried(name: str, function: Any, *arguments: Any) -> Any:
         raise TaskError(f"{name} raises {type(error).__name__}: {error}") from error
 
 
+def empty_records(shapes: Mapping[str, tuple[int, ...]], n: int) -> Any:
+    """A record array (n,) of zeros, with numbers of these shapes by their names."""
+    fields = [(name, np.float64, shape) for name, shape in shapes.items()]
+    return np.zeros(n, dtype=fields or [("nothing", np.float64, ())]).view(np.recarray)
+
+
 def records(drawn: Mapping[str, Array], n: int) -> Any:
     """Drawn numbers (n,) or (n, k) as a record array (n,), copied."""
-    dtype = [(name, np.float64, array.shape[1:]) for name, array in drawn.items()]
-    found = np.recarray(n, dtype=dtype or [("nothing", np.float64)])
+    found = empty_records({name: array.shape[1:] for name, array in drawn.items()}, n)
     for name, array in drawn.items():
         found[name] = array
     return found
@@ -228,7 +245,11 @@ def records(drawn: Mapping[str, Array], n: int) -> Any:
 @lru_cache(maxsize=64)
 def _loops(of: Functions) -> Loops:
     """Compiled loops over the rows, one for each set of functions."""
-    observe, reward, done, reset = (
+    observe: Any
+    reward: Any
+    done: Any
+    reset: Any
+    observe, reward, done, reset = (  # as what numba makes of them
         row(one) if one is not None and not hasattr(one, "py_func") else one
         for one in (of.observe, of.reward, of.done, of.reset)
     )

@@ -7,7 +7,7 @@ This module does not depend on Gymnasium's interfaces. `RobotEnv` uses `Episodes
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -272,7 +272,7 @@ class Episodes:
             raise TaskError(f"{what} must have shape ({self.n},), not {found.shape}")
         return found
 
-    def _finite(self, what: str, values: Array, rows: Mask | Rows) -> None:
+    def _finite(self, what: str, values: NDArray[Any], rows: Mask | Rows) -> None:
         """Raise a TaskError if chosen rows of values (n, ...) are not finite."""
         if not np.isfinite(values[rows]).all():
             i, *k = np.argwhere(~np.isfinite(values))[0].tolist()

@@ -30,7 +30,7 @@ README = snippets(ROOT / "README.md")
 BUILDING = snippets(ROOT / "docs/building.md")
 DYNAMICS = snippets(ROOT / "docs/dynamics.md")
 INTEGRATORS = snippets(ROOT / "docs/integrators.md")
-ENVIRONMENTS = snippets(ROOT / "docs/environments.md")[1:2]  # others take a robot, or minutes
+ENVIRONMENTS = snippets(ROOT / "docs/environments.md")[1:3]  # others take a robot, or minutes
 SNIPPETS = [*ENVIRONMENTS, *README, "\n".join(BUILDING), "\n".join(DYNAMICS), *INTEGRATORS]
 
 
