@@ -109,16 +109,21 @@ class Actions:
             raise ActionError(
                 f"actions must have shape {(self.n, len(self.names))}, not {given.shape}"
             )
-        good = np.abs(given) <= 1.0 + SLACK  # False for nan
-        if not good[live].all():
-            i, k = np.argwhere(~good & live[:, None])[0]
+        if not np.abs(given).max() <= 1.0 + SLACK:  # or nan
+            self._refuse(given, live)
+        if not live.all():
+            given[~live] = 0.0
+        return given.clip(-1.0, 1.0, out=given)
+
+    def _refuse(self, given: Array, live: NDArray[np.bool_]) -> None:
+        """Raise an ActionError if an action of a live environment is not within -1 and 1."""
+        bad = ~(np.abs(given) <= 1.0 + SLACK) & live[:, None]
+        if bad.any():
+            i, k = np.argwhere(bad)[0]
             raise ActionError(
                 f"the action for '{self.names[k]}' of environment {i} is {given[i, k]}, which is "
                 "not within -1 and 1: clip it, as gymnasium.wrappers.ClipAction does"
             )
-        if not live.all():
-            given[~live] = 0.0
-        return np.clip(given, -1.0, 1.0, out=given)
 
     def begin(self, which: NDArray[np.int64], delays: Array) -> None:
         """Forget the actions of environments (k,), and set their delays (k,) [s]."""
