@@ -36,6 +36,8 @@ class Chance:
         Delays of actions in the present episodes.
     robots : (n,) of int
         Which of the domain's robots the present episodes have.
+    motors : (n, nu) or None
+        Factors of the motors' torques in the present episodes; None: 1.
     pushes : dict of the number of an environment to Push
         Pushes of the present episodes.
     """
@@ -58,6 +60,8 @@ class Chance:
         self.drawn = {name: self.records[name] for name, _, _ in self._ranges}
         self.delays = np.zeros(n)
         self.robots = np.zeros(n, dtype=np.int64)
+        drawn = task.domain is not None and task.domain.changes_motors
+        self.motors = np.ones((n, robot.nu)) if drawn else None
         self.pushes: dict[int, Push] = {}
         self._noise: Array | None = None
         self._used = np.full(n, AHEAD)
@@ -80,6 +84,8 @@ class Chance:
                 self.robots[i] = random.integers(domain.robots)
                 push = domain.push_within(task.seconds, random)
                 self.pushes |= {} if push is None else {i: push}
+                if self.motors is not None:
+                    self.motors[i] = domain.motors_of(self.motors.shape[1], random)
             random.random(out=row)
         at = 0
         for name, low, span in self._ranges:

@@ -87,6 +87,7 @@ class Episodes:
         # If actions are delayed, another one may begin to act in each time step.
         self._calls = task.steps if self.actions.come_late else 1
         self.bound = self.batch.bind(task.steps // self._calls, controller=self.actions.pd)
+        self._gains = self.bound.kp.copy(), self.bound.kd.copy()
         # The domain's robots that have been built, and which of them each environment has.
         self._robots: dict[int, Mechanism] = {}
         self._has = np.full(n, -1)
@@ -160,6 +161,9 @@ class Episodes:
         self._starts[0][which], self._starts[1][which] = q, v
         self._put(which)
         self.actions.begin(which, self.chance.delays[which])
+        if (motors := self.chance.motors) is not None:
+            self.bound.kp[which] = self._gains[0][which] * motors[which]
+            self.bound.kd[which] = self._gains[1][which] * motors[which]
         self.count[which] = 0
         now = self.now
         for name in ARRAYS:
@@ -256,6 +260,8 @@ class Episodes:
         """Take the steps of actions: torques (n, nu) over the first one, and who failed, (n,)."""
         bound, values = self.bound, self.actions.values(actions)
         driven = bound.torques if self.actions.pd is None else bound.targets
+        if self.actions.pd is None and self.chance.motors is not None:
+            values = values * self.chance.motors[:, None]
         failed = np.zeros(self.n, dtype=bool)
         for k in range(self._calls):
             driven[:] = values[:, k]

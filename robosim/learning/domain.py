@@ -1,4 +1,4 @@
-"""Domain randomization: masses, friction and pushes that differ from episode to episode."""
+"""Domain randomization: masses, friction, motors and pushes that differ between episodes."""
 
 from __future__ import annotations
 
@@ -53,23 +53,28 @@ class Numbers(NamedTuple):
     factors : (nb,), factors of the bodies' masses and inertias
     friction : float or None, Coulomb coefficient
     push : Push or None
+    motors : (nu,) or None, factors of the motors' torques; None: 1
     """
 
     factors: Array
     friction: float | None
     push: Push | None
+    motors: Array | None = None
 
 
 class Drawn(NamedTuple):
-    """One draw: the robot, and how it is pushed."""
+    """One draw: the robot, how it is pushed, and factors (nu,) of its motors' torques, or None."""
 
     robot: Mechanism
     push: Push | None
+    motors: Array | None = None
 
 
 @dataclass(frozen=True)
 class Domain:
-    """Ranges from which masses, friction and a push are drawn, uniformly, for each episode.
+    """Ranges from which masses, friction, motors and a push are drawn, uniformly, per episode.
+
+    Delays of actions and noise of observations are settings of a `robosim.envs.Task`.
 
     Attributes
     ----------
@@ -78,6 +83,9 @@ class Domain:
     friction : (least, most) or None
         Coulomb coefficient of all contact points and collision shapes of the robot. None: as the
         robot has it.
+    motors : (least, most)
+        Factor of torque for each motor: of the gains kp and kd of a PD, or of given torques. Effort
+        limits stay as they are.
     push : float [N]
         Largest horizontal force on the base; size, direction and time are drawn.
     push_seconds : float [s]
@@ -104,9 +112,14 @@ class Domain:
     draws: int = 4
     worst: bool = False
     robots: int = 64
+    motors: tuple[float, float] = (1.0, 1.0)
 
     def __post_init__(self) -> None:
-        for name, given, low in (("mass", self.mass, 1e-6), ("friction", self.friction, 0.0)):
+        for name, given, low in (
+            ("mass", self.mass, 1e-6),
+            ("friction", self.friction, 0.0),
+            ("motors", self.motors, 0.0),
+        ):
             if given is None:
                 continue
             pair = np.asarray(given, dtype=float)
@@ -121,13 +134,23 @@ class Domain:
     def draw(self, robot: Mechanism, seconds: float, random: np.random.Generator) -> Drawn:
         """A robot and a push for an episode of this length [s]."""
         numbers = self.numbers(robot, seconds, random)
-        return Drawn(self.applied(robot, numbers), numbers.push)
+        return Drawn(self.applied(robot, numbers), numbers.push, numbers.motors)
 
     def numbers(self, robot: Mechanism, seconds: float, random: np.random.Generator) -> Numbers:
         """The numbers of a draw, as of `draw`, without building a robot."""
         factors = random.uniform(*self.mass, size=len(robot.bodies))
         friction = None if self.friction is None else float(random.uniform(*self.friction))
-        return Numbers(factors, friction, self.push_within(seconds, random))
+        push = self.push_within(seconds, random)
+        return Numbers(factors, friction, push, self.motors_of(robot.nu, random))
+
+    def motors_of(self, nu: int, random: np.random.Generator) -> Array | None:
+        """Factors of the motors' torques (nu,), or None if all are 1."""
+        return random.uniform(*self.motors, size=nu) if self.changes_motors else None
+
+    @property
+    def changes_motors(self) -> bool:
+        """Whether motors are drawn."""
+        return tuple(self.motors) != (1.0, 1.0)
 
     def push_within(self, seconds: float, random: np.random.Generator) -> Push | None:
         """A push in an episode of this length [s], or None if the largest force is zero."""

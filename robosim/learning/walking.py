@@ -73,7 +73,7 @@ def walk(
     gap : float [m]
         Gap of the lowest contact at the start.
     draws : sequence of n Drawn
-        Draws whose pushes act on the robots.
+        Draws whose pushes act on the robots, and whose motors they have.
     push_seconds : float [s]
         Duration of a push.
     instants : sequence of float [s]
@@ -104,13 +104,18 @@ def walk(
     long = max(1, round(push_seconds / batch.timestep))
     begins = {*starts.values(), *(round(instant / batch.timestep) for instant in instants)}
     bounds = sorted({0, steps, *begins, *(min(start + long, steps) for start in begins)})
+    gains = {}
+    if any(drawn.motors is not None for drawn in draws):
+        factors = [1.0 if drawn.motors is None else drawn.motors for drawn in draws]
+        motors = np.stack([np.broadcast_to(factor, batch.robot.nu) for factor in factors])
+        gains = {name: gait.gains[name] * motors for name in ("kp", "kd")}
     x, fell = begin.copy(), np.full(n, np.nan)
     failed = np.zeros(n, dtype=bool)
     for first, end in pairwise(bounds):
         for i, push in pushes.items():
             acts = starts[i] <= first < starts[i] + long
             batch[i].apply_wrench(base, force=push.force if acts else np.zeros(3))
-        out = batch.rollout(end - first, controller=gait, every=every)
+        out = batch.rollout(end - first, controller=gait, every=every, **gains)
         failed |= out.failed
         for i in range(n):
             seen = np.isfinite(out.q[i, :, 0])

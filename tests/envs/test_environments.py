@@ -30,6 +30,7 @@ from robosim.envs import (  # noqa: E402
     TaskError,
     Torques,
 )
+from robosim.envs.tasks.acrobot import Acrobot  # noqa: E402
 from robosim.envs.tasks.cart_pole import CartPole, cart_pole  # noqa: E402
 from robosim.version import install  # noqa: E402
 
@@ -202,6 +203,42 @@ def test_a_push_acts_from_the_instant_that_was_drawn() -> None:
     first = speeds[at > push.begin + 0.02][0]
     assert np.sign(first) == np.sign(push.force[0])
     assert abs(first) > 0.1 * abs(push.force[0]) * 0.02
+
+
+@pytest.mark.parametrize("control", [Torques(5.0), Targets(kp=3.0, kd=0.1, scale=2.0)])
+def test_motors_have_the_strength_that_was_drawn(control: Any) -> None:
+    """Torques over the first step, in episodes of two environments and of the first one alone."""
+
+    class Driven(Acrobot):
+        def control(self, robot: Any) -> Any:
+            return control
+
+        def reward(self, now: Any) -> Any:
+            return {"torque": now.tau[:, 0]}
+
+    plain = RobotVectorEnv(task=Driven, num_envs=2, lanes=False, autoreset_mode="Disabled")
+    drawn = RobotVectorEnv(
+        task=Driven(domain=Domain(motors=(0.5, 1.5))), num_envs=2, lanes=False,
+        autoreset_mode="Disabled",
+    )  # fmt: skip
+    alone = RobotEnv(task=Driven(domain=Domain(motors=(0.5, 1.5))))
+    found = []
+    for seed in (3, 4):
+        for env in (plain, drawn, alone):
+            env.reset(seed=seed)
+        factors = drawn.episodes.chance.motors
+        found.append(factors.copy())
+        # Both start from the same state, but for what is drawn for motors.
+        batches = plain.episodes.batch, drawn.episodes.batch, alone.episodes.batch
+        for batch in batches:
+            batch.set_state(np.array([0.1, 0.2]), np.zeros(2))
+        action = np.full((2, 1), 0.4)
+        torque = plain.step(action)[4]["reward_torque"]
+        seen = drawn.step(action)[4]["reward_torque"]
+        np.testing.assert_allclose(seen, factors[:, 0] * torque, rtol=1e-12)
+        assert alone.step(action[0])[4]["reward_torque"] == seen[0]
+    assert np.ptp(found) > 0.1
+    assert np.all((np.array(found) >= 0.5) & (np.array(found) <= 1.5))
 
 
 class Hit(CartPole):

@@ -242,8 +242,17 @@ class TestLearnGait:
         plain = learn_gait(a1, episodes=1, start=START, **options)
         assert not np.array_equal(one.values, plain.values)
 
+    def test_motors_of_a_domain_have_less_torque(self, a1):
+        """Gains of a gait are those of the draw: with none, the robot falls down."""
+        options = {**QUICK, "episodes": 1, "start": START}
+        weak = learn_gait(a1, domain=Domain(motors=(0.0, 0.0), draws=1), **options)
+        assert weak.fell == weak.values.size
+        same = learn_gait(a1, domain=Domain(motors=[1.0, 1.0], draws=1), **options)
+        plain = learn_gait(a1, **options)
+        np.testing.assert_array_equal(same.values, plain.values)
+
     def test_workers_find_the_same(self, a1):
-        domain = Domain(mass=(0.8, 1.2), push=20.0, draws=2)
+        domain = Domain(mass=(0.8, 1.2), push=20.0, draws=2, motors=(0.9, 1.1))
         with Workers(a1, 2, 1, ray=False) as workers:
             for more in ({}, {"domain": domain}):
                 options = {**QUICK, "episodes": 2, "start": START, **more}
@@ -300,7 +309,14 @@ class TestDomain:
         assert np.linalg.norm(drawn.push.force) <= 10.0
 
     @pytest.mark.parametrize(
-        "options", [{"mass": (2.0, 1.0)}, {"friction": (-1.0, 1.0)}, {"push": -1.0}, {"draws": 0}]
+        "options",
+        [
+            {"mass": (2.0, 1.0)},
+            {"friction": (-1.0, 1.0)},
+            {"push": -1.0},
+            {"draws": 0},
+            {"motors": (-0.1, 1.0)},
+        ],
     )
     def test_ranges_that_are_none_are_refused(self, options):
         with pytest.raises(OptionError):
