@@ -217,7 +217,9 @@ class CompiledTask(Task):
             try:
                 call()
             except NumbaError as error:
-                raise TaskError(f"numba cannot compile {names}: {error}") from error
+                raise TaskError(
+                    f"numba cannot compile {names} (what they call takes `row` as well): {error}"
+                ) from error
 
 
 def _tried(name: str, function: Any, *arguments: Any) -> Any:

@@ -11,26 +11,18 @@ from numpy.typing import NDArray
 
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
 from robosim.experiments.experiment import Experiment, Result, Setup
+from robosim.measuring.environments import SPEED, straight
 from robosim.measuring.target import Target
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from robosim.envs.tasks.a1_walk import A1Walk
-
 Array = NDArray[np.float64]
-SPEED, WITHIN = 0.5, 0.1  # commanded speed and tolerance [m/s]
+WITHIN = 0.1  # [m/s], of the commanded speed
 MINUTES, SEEDS, WALK = 10.0, (0, 1, 2), 60.0
 TASKS = ("CartPole", "Acrobot", "Exoskeleton", "Push", "MinitaurHop", "A1Stairs", "A1Walk")
 BASELINE_MINUTES = 5.0
 LEARNING_RATE, LEAST_RATE = 5e-4, 0.1  # the second is the final value as a fraction of the first
-
-
-def straight(**settings: Any) -> A1Walk:
-    """The task of walking forward at one speed."""
-    from robosim.envs.tasks.a1_walk import A1Walk
-
-    return A1Walk(forward=(SPEED, SPEED), sideways=(0, 0), turning=(0, 0), **settings)
 
 
 def learn(

@@ -294,3 +294,33 @@ def test_a_digest_follows_all_that_is_called() -> None:
 
     unknown = object()
     assert digest_of(names_an_object) is None
+
+
+def test_the_ant_of_the_benchmark_is_that_of_gymnasium() -> None:
+    """What it observes, its rewards and its end, at places of Gymnasium's own Ant."""
+    pytest.importorskip("imageio")
+    gymnasium = pytest.importorskip("gymnasium")
+    pytest.importorskip("mujoco")
+    from robosim.bench.gym import ant
+
+    theirs = gymnasium.make("Ant-v5", include_cfrc_ext_in_observation=False).unwrapped
+    ours = RobotEnv(task=ant())
+    seen = ours.reset(seed=0)[0]
+    assert seen.shape == theirs.reset(seed=0)[0].shape
+    random, task = np.random.default_rng(0), ours.task
+    for z in (0.1, 0.5, 1.2):
+        q, v = theirs.init_qpos.copy(), 0.1 * random.normal(size=14)
+        q[2] = z
+        before = q.copy()
+        q[0] += 0.03
+        theirs.set_state(q, v)
+        action = random.uniform(-1, 1, 8)
+        now = ours.episodes.now._replace(
+            q=q[None], v=v[None], q_before=before[None], action=action[None]
+        )
+        np.testing.assert_allclose(task.observe(now)[0], theirs._get_obs(), atol=1e-14)
+        terms = {name: float(term[0]) for name, term in task.reward(now).items()}
+        assert terms["forward"] == pytest.approx(0.03 / theirs.dt)
+        assert terms["healthy"] == theirs.healthy_reward
+        assert terms["control"] == pytest.approx(-theirs.control_cost(action))
+        assert bool(task.done(now)[0]) != theirs.is_healthy

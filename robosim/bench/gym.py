@@ -1,0 +1,176 @@
+"""Gymnasium environments: steps of A1Walk and of Gymnasium's Ant, beside MuJoCo's."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import robosim
+from robosim.bench.case import Case, Setup
+from robosim.bench.measure import Contender, race
+from robosim.bench.report import OURS, Report, Row, paired
+from robosim.measuring.environments import Peer, around_physics, ours
+from robosim.measuring.target import Target
+from robosim.version import install
+
+if TYPE_CHECKING:
+    from robosim.envs import CompiledTask
+
+Array = NDArray[np.float64]
+COUNTS = (1, 8, 64, 512)
+STEPS = 5  # of the simulation, for each action
+PEERS = ("batch", "rollout", "gymnasium")
+ANT = "Ant of Gymnasium"
+
+
+def taking(who: str, told: str, step: Callable[[int], object], n: int, actions: int) -> Contender:
+    """A contender that takes so many actions in each of n environments."""
+
+    def run() -> bool:
+        for k in range(actions):
+            step(k)
+        return True
+
+    return Contender(who, told, n * actions, run, size=n)
+
+
+def walkers(setup: Setup, n: int) -> list[Contender]:
+    """n A1Walk in robosim, and the same robots with the same targets in MuJoCo."""
+    actions = max(2, setup.choose(2048, 64) // n)
+    field = [taking(OURS, "A1Walk", ours(n, STEPS), n, actions)]
+    if setup.has("mujoco"):
+        peer = Peer(n)
+        for name in PEERS:
+            step = getattr(peer, name)()
+            told = f"A1Walk, {name}"
+            field.append(taking("MuJoCo", told, step, n, actions))
+    return field
+
+
+def ant() -> CompiledTask:
+    """Gymnasium's Ant as a task of robosim: its model, its torques, and its rewards."""
+    import gymnasium
+
+    from robosim.envs import CompiledTask, Functions, Torques
+
+    folder = Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets"
+    # Of coordinates without x and y, as Gymnasium's.
+    functions = Functions(see, 27, judge, ("forward", "healthy", "control"), ends, begin)
+
+    class Ant(CompiledTask):
+        timestep, steps, seconds = 0.01, STEPS, 50.0
+
+        def robot(self) -> robosim.Mechanism:
+            return robosim.load(folder / "ant.xml")
+
+        def control(self, robot: robosim.Mechanism) -> Torques:
+            return Torques(scale=150.0)
+
+        def draws(self, robot: robosim.Mechanism) -> Any:
+            return {"q": (np.full(15, -0.1), np.full(15, 0.1)), "v": (np.full(14, -0.1),
+                    np.full(14, 0.1))}  # fmt: skip
+
+        def functions(self) -> Functions:
+            return functions
+
+    return Ant()
+
+
+def begin(start, i, q, v):  # type: ignore[no-untyped-def]
+    """Near the standing pose of Gymnasium's Ant."""
+    q[2] = 0.75
+    for k in range(8):
+        q[7 + k] = 0.0 if k % 2 == 0 else (1.0 if k in (1, 7) else -1.0)
+    q += start.drawn[i].q
+    q[3:7] /= np.sqrt(np.sum(q[3:7] ** 2))
+    v[:] = start.drawn[i].v
+
+
+def see(now, i, out):  # type: ignore[no-untyped-def]
+    """Coordinates without x and y, and velocities."""
+    out[:13] = now.q[i, 2:]
+    out[13:] = now.v[i]
+
+
+def judge(now, i, out):  # type: ignore[no-untyped-def]
+    """Speed along x, being healthy, and what actions cost."""
+    out[0] = (now.q[i, 0] - now.q_before[i, 0]) / now.dt
+    out[1] = 1.0 if 0.2 <= now.q[i, 2] <= 1.0 else 0.0
+    out[2] = 0.0
+    for k in range(8):
+        out[2] -= 0.5 * now.action[i, k] ** 2
+
+
+def ends(now, i):  # type: ignore[no-untyped-def]
+    """Whether the torso is too low or too high."""
+    return not 0.2 <= now.q[i, 2] <= 1.0
+
+
+def ants(setup: Setup) -> tuple[list[Contender], list[Row]]:
+    """One Ant and 64 in robosim, and one in Gymnasium."""
+    import gymnasium
+
+    from robosim.envs import RobotVectorEnv
+
+    actions, random = setup.choose(512, 16), np.random.default_rng(0)
+    table = random.uniform(-1, 1, (20, 64, 8)).astype(np.float32)
+    task, field = ant(), []
+    for n in (1, 64):
+        envs = RobotVectorEnv(task=task, num_envs=n, autoreset_mode="SameStep", threads=1)
+        envs.reset(seed=0)
+        step = partial(lambda envs, n, k: envs.step(table[k % 20, :n]), envs, n)
+        field.append(taking(OURS, ANT, step, n, max(2, actions // n)))
+    if not setup.has("mujoco"):
+        return field, []
+    try:
+        env = gymnasium.make("Ant-v5", include_cfrc_ext_in_observation=False)
+    except (ImportError, gymnasium.error.Error) as error:
+        return field, [Row("MuJoCo", ANT, None, note=f"cannot: {error}", size=1)]
+    env.reset(seed=0)
+
+    def single(k: int) -> None:
+        if any(env.step(table[k % 20, 0])[2:4]):
+            env.reset()
+
+    return [*field, taking("MuJoCo", f"{ANT}, Ant-v5", single, 1, actions)], []
+
+
+def run_gym(setup: Setup) -> Report:
+    """Environment steps of A1Walk, by number of environments, and of Gymnasium's Ant."""
+    if importlib.util.find_spec("gymnasium") is None:
+        told = f"not installed: {install('gym')}"
+        return Report((Row("Gymnasium", "", None, note=told),), ())
+    field: list[Contender] = []
+    for n in setup.choose(COUNTS, COUNTS[:2]):
+        setup.note(f"{n} environments")
+        field += walkers(setup, n)
+    setup.note("Ant")
+    more, lost = ants(setup)
+    rows = [*race(field + more, setup.choose(7, 2)), *lost]
+    setup.note("what is not physics")
+    part = around_physics(setup.choose(64, 8), 4 * STEPS, setup.choose(7.0, 0.1))
+    targets = [Target("part of a step of 20 that is not physics", part, 0.1)]
+    timed = {(row.who, row.told, row.size): row.timing.cpu for row in rows if row.timing}
+    for n, least in ((1, 1.0), (64, 4.0)):
+        mine = timed.get((OURS, "A1Walk", n))
+        theirs = timed.get(("MuJoCo", "A1Walk, batch", n))
+        if mine and theirs:
+            told = f"rate of {n} A1Walk / that of mujoco.batch"
+            targets.append(Target(told, paired(theirs, mine), least, at_least=True))
+    return Report((*setup.missing("mujoco"), *rows), tuple(targets), size="environments")
+
+
+CASES = (
+    Case(
+        "gym",
+        "Gymnasium environments: A1Walk and Ant, one and many, beside MuJoCo's",
+        ("mujoco",),
+        run_gym,
+    ),
+)
