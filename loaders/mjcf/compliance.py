@@ -14,7 +14,7 @@ The dissipation leads to the damping ratio of the file for small motions around 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import sqrt
 
@@ -33,6 +33,8 @@ _SOLIMP = (0.9, 0.95, 0.001, 0.5, 2.0)
 _LEAST_FRICTION = 1e-5  # as in MuJoCo
 CONSTANT = 0.9
 """Impedance that does not depend on the depth, of geoms that are written."""
+_LIGHT = 1e-3  # [m/s^2 or rad/s^2], of loads that are next to nothing
+_DEEP = 1e3  # [m or rad], where every impedance is the largest
 _LEAST, _MOST = 1e-4, 0.9999  # what MuJoCo keeps impedances between
 
 
@@ -53,16 +55,18 @@ class Impedance:
     mix: float = 1.0
 
     @classmethod
-    def read(cls, node: Node) -> Impedance:
-        """The impedance of an element, with MuJoCo's defaults."""
-        solref = node.some_numbers("solref", _SOLREF, fill=True).tolist()
+    def read(cls, node: Node, of: str = "") -> Impedance:
+        """The impedance of an element, with MuJoCo's defaults; of="limit": that of its limit."""
+        solref = node.some_numbers(f"solref{of}", _SOLREF, fill=True).tolist()
         if solref[0] == 0 or solref[1] == 0 or (solref[0] > 0) != (solref[1] > 0):
-            raise node.error(f"'solref' must be two positive or two negative numbers, not {solref}")
-        solimp = node.some_numbers("solimp", _SOLIMP, fill=True).tolist()
+            raise node.error(
+                f"'solref{of}' must be two positive or two negative numbers, not {solref}"
+            )
+        solimp = node.some_numbers(f"solimp{of}", _SOLIMP, fill=True).tolist()
         if not (solimp[2] >= 0 and 0 < solimp[3] < 1 and solimp[4] >= 1):
             raise node.error(
-                "'solimp' must have a width that is not negative, a midpoint between 0 and 1, and "
-                f"a power of 1 or more, not {solimp}"
+                f"'solimp{of}' must have a width that is not negative, a midpoint between 0 and 1, "
+                f"and a power of 1 or more, not {solimp}"
             )
         mix = node.number("solmix", 1.0)
         if mix < 0:
@@ -93,6 +97,11 @@ class Impedance:
         else:
             y = 1 - (1 - x) ** power / (1 - middle) ** (power - 1)
         return least + y * (most - least)
+
+    def direct(self, k: float, depth: float) -> float:
+        """Stiffness times inverse mass [1/s^2] at a depth, by the k of `reference`."""
+        d = self.at(depth)
+        return k * d * d / (1 - d)
 
     def reference(self, timestep: float) -> tuple[float, float]:
         """(k over impedance [1/s^2], damping ratio) of the reference acceleration."""
@@ -160,18 +169,37 @@ class Solver:
             mu = max(friction.sliding, _LEAST_FRICTION)
             edges = (condim - 1) * self.impratio / (mu**2 * (1 + mu**2))
 
-        def stiffness(depth: float) -> float:
-            d = impedance.at(depth)
-            return edges * k * d * d / ((1 - d) * inverse_mass)
-
-        low, high = 0.0, 1.0
-        while stiffness(high) * high < load:
-            high *= 2.0
-        for _ in range(100):
-            middle = 0.5 * (low + high)
-            low, high = (middle, high) if stiffness(middle) * middle < load else (low, middle)
-        found = load / high
+        found = _under(load, lambda depth: edges * impedance.direct(k, depth) / inverse_mass)
         return found, 2 * ratio * sqrt(found / inverse_mass) / load
+
+    def limit(self, impedance: Impedance, inverse_mass: float, load: float) -> tuple[float, float]:
+        """(stiffness, damping) of a limit, with the deflection at rest under a load.
+
+        Parameters
+        ----------
+        impedance : Impedance
+        inverse_mass : float [1/kg or 1/(kg m^2)]
+            Of its coordinate.
+        load : float [N or N m]
+            Where it is next to nothing, the stiffness is that far behind the limit.
+        """
+        k, ratio = impedance.reference(self.timestep)
+        if load * inverse_mass < _LIGHT:
+            found = impedance.direct(k, _DEEP) / inverse_mass
+        else:
+            found = _under(load, lambda depth: impedance.direct(k, depth) / inverse_mass)
+        return found, 2 * ratio * sqrt(found / inverse_mass)
+
+
+def _under(load: float, stiffness: Callable[[float], float]) -> float:
+    """The stiffness at the depth at which a spring carries a load."""
+    low, high = 0.0, 1.0
+    while stiffness(high) * high < load:
+        high *= 2.0
+    for _ in range(100):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if stiffness(middle) * middle < load else (low, middle)
+    return load / high
 
 
 def as_solref(
@@ -185,6 +213,13 @@ def as_solref(
     edges = 2.0 / (mu**2 * (1 + mu**2))
     direct = stiffness * (1 - CONSTANT) * inverse_mass / edges
     ratio = 0.5 * dissipation * load * sqrt(inverse_mass / stiffness)
+    return -direct, -max(2 * ratio * sqrt(direct), 1e-9)
+
+
+def limit_as_solref(stiffness: float, damping: float, inverse_mass: float) -> tuple[float, float]:
+    """The `solreflimit` that reads as a spring of a limit, with an impedance of `CONSTANT`."""
+    direct = stiffness * (1 - CONSTANT) * inverse_mass
+    ratio = 0.5 * damping * sqrt(inverse_mass / stiffness)
     return -direct, -max(2 * ratio * sqrt(direct), 1e-9)
 
 

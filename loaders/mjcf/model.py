@@ -45,6 +45,7 @@ from robosim.loaders.mjcf.joints import (
     with_springdamper,
 )
 from robosim.loaders.mjcf.keyframes import read_keyframes
+from robosim.loaders.mjcf.limits import with_limit_springs
 from robosim.loaders.mjcf.links import Link, find_links, with_base
 from robosim.loaders.mjcf.meshes import Meshes
 from robosim.loaders.mjcf.muscles import inertia_at, with_muscles
@@ -143,8 +144,12 @@ class _Model:
         own = {link.top.name: robot for link, robot in zip(self.links.links, robots, strict=True)}
         del own[self.links.links[0].top.name]
         rest = Rest.of(mechanism, self._reference(), own)
-        self.springs = Springs(Solver.read(self.root), rest)
-        return self._built()
+        solver = Solver.read(self.root)
+        self.springs = Springs(solver, rest)
+        nodes = {name: (node, 1.0) for name, node in self.tendons.nodes.items()}
+        nodes |= {spec.name: (spec.node, 1.0) for specs in self.specs for spec in specs}
+        nodes |= self.tendons.limiting
+        return with_limit_springs(self._built(), self._reference(), nodes, solver, self.notes)
 
     def _with_springdampers(self, mechanism: Mechanism) -> Mechanism:
         """The mechanism with the springs and dampers of `springdamper`, for the inertia felt."""

@@ -91,6 +91,9 @@ class Tendons:
         self.links: dict[str, set[int]] = {}
         self.efforts: dict[str, tuple[float, float]] = {}
         self.specs = dict(scalars.specs)
+        # Elements that limits are of: of tendons, and with coefficients of joints by tendons.
+        self.nodes: dict[str, Node] = {}
+        self.limiting: dict[str, tuple[Node, float]] = {}
         self._sums: dict[str, Tendon] = {}  # fixed tendons with forces on several joints
         self._springs: dict[str, PointSpring] = {}  # for spatial tendons without other uses
         self._unstretched: set[str] = set()  # springs at rest at the reference
@@ -180,6 +183,7 @@ class Tendons:
         acts, (lower, upper) = self._acts(node), self._range(node)
         friction = acts.pop("frictionloss")
         label = free_name(f"tendon:{name}", self._apart) if name in self.specs else name
+        self.nodes[label] = node
         self._apart.add(label)
         rest = self._rest(node, label)
         return Tendon(
@@ -227,6 +231,8 @@ class Tendons:
         else:
             rest = spec.rest
         ends = sorted((tendon.lower / coefficient, tendon.upper / coefficient))
+        if ends[0] > spec.lower or ends[1] < spec.upper:
+            self.limiting[joint] = self.nodes[tendon.name], abs(coefficient)
         self.specs[joint] = replace(
             spec,
             stiffness=stiffness,

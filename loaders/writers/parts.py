@@ -188,7 +188,7 @@ def note_joint(joint: Joint, lost: Lost, mjcf: bool = False) -> None:
         lost.add("cones of ball joints", joint.name)
     if np.isfinite(joint.largest_turn) and not mjcf:
         lost.add("largest turns of ball joints", joint.name)
-    if joint.limit_stiffness is not None:
+    if joint.limit_stiffness is not None and (not mjcf or np.isfinite(joint.cone)):
         lost.add("stiffness of limits", joint.name)
     if joint.limit_restitution > 0:
         lost.add("restitution of limits", joint.name)

@@ -79,6 +79,82 @@ def test_penetrations_at_rest_are_mujocos(name, dt):
     assert np.abs(sim.v).max() < 1e-5
 
 
+LIMITS = """<mujoco><option timestep="0.001"/><worldbody>
+<body pos="0 0 1"><joint name="a" axis="0 1 0" range="-20 30" {0}/>
+ <geom type="capsule" fromto="0 0 0 .3 0 0" size=".02" mass="1" contype="0" conaffinity="0"/>
+ <body pos=".3 0 0"><joint name="b" axis="0 1 0" range="-20 30" damping=".1"/>
+ <geom type="capsule" fromto="0 0 0 .3 0 0" size=".02" mass=".5" contype="0" conaffinity="0"/>
+ </body></body>
+<body pos="0 1 1"><joint name="s" type="slide" axis="0 0 1" range="-.1 .3" damping="1"/>
+ <geom size=".05" mass="2" contype="0" conaffinity="0"/></body>
+<body pos="0 2 1"><joint name="t" type="slide" axis="0 0 1" damping="1"/>
+ <geom size=".05" mass="2" contype="0" conaffinity="0"/></body>
+<body pos="0 3 1"><joint name="c" type="ball" range="0 40" damping=".05" solreflimit=".005 1"/>
+ <geom type="capsule" fromto="0 0 0 .3 0 .2" size=".02" mass=".7" contype="0" conaffinity="0"/>
+ </body></worldbody>
+<tendon><fixed name="T" limited="true" range="-.05 .2" {0}><joint joint="t" coef=".5"/></fixed>
+</tendon></mujoco>"""
+
+
+@pytest.mark.parametrize("how", [
+    "", 'solreflimit=".05 1"', 'solreflimit="-3000 -60" solimplimit=".8 .9 .01"',
+    'solreflimit=".02 0.5" solimplimit=".5 .99 .1 .3 3"',
+])  # fmt: skip
+def test_limits_yield_as_in_mujoco(how):
+    """Of hinges, slides, a tendon of one joint, and a ball joint, under their weight."""
+    text = LIMITS.format(how)
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    mujoco.mj_step(model, data, nstep=8000)
+    robot = robosim.load(text, compliant=True)
+    sim = Simulation(robot, 1e-3)
+    sim.run(8.0)
+    ends = [np.deg2rad(30.0), np.deg2rad(30.0), -0.1, -0.1]
+    mine, theirs = sim.q[:4] - ends, data.qpos[:4] - ends
+    np.testing.assert_allclose(mine[1:], theirs[1:], rtol=0.005)
+    # The lower link is not at home, so that the load of the upper one is another.
+    assert mine[0] == pytest.approx(theirs[0], rel=0.1)
+    turns = [2 * np.arccos(q[4]) - np.deg2rad(40.0) for q in (sim.q, data.qpos)]
+    assert turns[0] == pytest.approx(turns[1], rel=0.05)
+    hard = robosim.load(text)
+    assert all(joint.limit_stiffness is None for joint in hard.joints)
+
+
+def test_springs_of_limits_come_back_from_a_file(tmp_path):
+    text = LIMITS.format("").replace(
+        "</fixed>",
+        """</fixed>
+    <fixed name="both" limited="true" range="-1 1"><joint joint="s" coef="2"/>
+    <joint joint="t" coef="1"/></fixed>""",
+    )
+    robot = robosim.load(text, compliant=True)
+    robosim.save(robot, tmp_path / "limits.xml")
+    again = robosim.load(tmp_path / "limits.xml", compliant=True)
+    assert len(robot.tendons) == 1
+    for name in ("joints", "tendons"):
+        for one, other in zip(getattr(robot, name), getattr(again, name), strict=True):
+            assert one.limit_stiffness > 0
+            assert other.limit_stiffness == pytest.approx(one.limit_stiffness, rel=1e-9)
+            assert other.limit_damping == pytest.approx(one.limit_damping, rel=1e-9)
+
+
+def test_limits_bounce_back_as_in_mujoco():
+    """Speeds after the impact at a limit by the damping ratio of the file, within the model."""
+    text = """<mujoco><option gravity="0 0 0" timestep="0.0002"><flag refsafe="disable"/></option>
+    <worldbody><body><joint name="s" type="slide" axis="1 0 0" range="-1 .05"
+    solreflimit=".1 .2" solimplimit=".9 .9 .001"/><geom size=".05" mass="2"/></body></worldbody>
+    </mujoco>"""
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    data.qvel[0] = 1.0
+    mujoco.mj_step(model, data, nstep=4000)
+    sim = Simulation(robosim.load(text, compliant=True), 2e-4, gravity=(0, 0, 0))
+    sim.set_state(None, [1.0])
+    sim.run(0.8)
+    assert data.qvel[0] < -0.3
+    assert sim.v[0] == pytest.approx(data.qvel[0], rel=0.1)
+
+
 def test_without_the_word_contacts_are_hard():
     assert robosim.load(FILES["mixed"]).contacts[0].stiffness is None
 

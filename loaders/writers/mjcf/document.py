@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from lxml import etree
 
 from robosim import quaternions
 from robosim.description.body import Frame, Geometry
+from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.description.poses import body_poses
+from robosim.description.tendon import Tendon
 from robosim.loaders.loads import trees
 from robosim.loaders.writers.mesh_files import MeshFiles
 from robosim.loaders.writers.mjcf.names import Names, joint_names
@@ -24,6 +27,9 @@ from robosim.loaders.writers.parts import (
     springs,
     text,
 )
+
+if TYPE_CHECKING:
+    from robosim.kinematics.kinematics import Kinematics
 
 SAME = 1e-9
 _GROUPS = {"visual": "2", "collision": "3"}
@@ -156,6 +162,29 @@ class Document:
             return solref, (CONSTANT, CONSTANT, 0.001, 0.5, 2.0)
 
         return spring
+
+    def limit_spring(
+        self, part: Joint | Tendon, where: Callable[[Kinematics, Array], Any]
+    ) -> dict[str, str]:
+        """Attributes of a joint or tendon whose limits are compliant.
+
+        `where` gives its inverse mass, or several, from kinematics in the pose of the file and the
+        inverse mass matrix (nv, nv) there.
+        """
+        if part.limit_stiffness is None:
+            return {}
+        from robosim.kinematics.kinematics import Kinematics
+        from robosim.loaders.mjcf.compliance import CONSTANT, limit_as_solref
+
+        at = Kinematics(self.mechanism, self.reference)
+        softness = np.asarray(np.linalg.inv(at.mass_matrix()), dtype=float)
+        inverse = float(np.mean(where(at, softness)))
+        if not inverse > 0:
+            self.lost.add("stiffness of limits", part.name)
+            return {}
+        solref = limit_as_solref(part.limit_stiffness, part.limit_damping, inverse)
+        solimp = CONSTANT, CONSTANT, 0.001, 0.5, 2.0
+        return {"solreflimit": text(solref), "solimplimit": text(solimp)}
 
     def _mesh(self, shape: Geometry) -> str:
         file = self.meshes.name(shape)

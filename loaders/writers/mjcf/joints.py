@@ -85,6 +85,11 @@ def _acts(document: Document, joint: Joint, rows: slice, spring: bool = True) ->
         low, high = 0.0, joint.largest_turn
     if low != high and (np.isfinite(low) or np.isfinite(high)):
         told |= {"limited": "true", "range": text(np.clip((low, high), -1e9, 1e9))}
+        mechanism = document.mechanism
+        first = mechanism.v_offsets[mechanism.body_index(joint.child)]
+        turns = np.isfinite(joint.largest_turn)
+        mine = np.arange(joint.nv)[-3:] if turns else np.arange(joint.nv)[rows][:1]
+        told |= document.limit_spring(joint, lambda at, softness: np.diag(softness)[first + mine])
     if joint.per_coordinate("effort_limit")[rows.start] == 0 and not _is_driven(
         document, joint, rows.start
     ):

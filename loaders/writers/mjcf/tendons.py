@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 from lxml import etree
 
@@ -9,7 +11,10 @@ from robosim.description.body import Geometry
 from robosim.description.springs import PointSpring
 from robosim.description.tendon import Point, Pulley, Tendon, Term, Wrap
 from robosim.loaders.writers.mjcf.document import SAME, Document
-from robosim.loaders.writers.parts import child, text
+from robosim.loaders.writers.parts import Array, child, text
+
+if TYPE_CHECKING:
+    from robosim.kinematics.kinematics import Kinematics
 
 
 def write_tendons(document: Document) -> None:
@@ -36,8 +41,13 @@ def _tendon(document: Document, tendons: etree._Element, tendon: Tendon) -> None
     if tendon.motion is None and np.any(np.isfinite((tendon.lower, tendon.upper))):
         told = np.clip((tendon.lower, tendon.upper), -1e9, 1e9)
         attributes |= {"limited": "true", "range": text(told)}
-    if tendon.limit_stiffness is not None:
-        document.lost.add("stiffness of limits", tendon.name)
+        number = document.mechanism.tendons.index(tendon)
+
+        def inverse(at: Kinematics, softness: Array) -> Any:
+            row = at.tendon_jacobian()[number]
+            return row @ softness @ row
+
+        attributes |= document.limit_spring(tendon, inverse)
     element = child(tendons, "fixed" if tendon.is_fixed else "spatial", **attributes)
     joints = document.joint_names()
     for k, item in enumerate(tendon.path):
