@@ -71,14 +71,15 @@ def with_limit_springs(
 
     def springs(joint: Joint, first: int) -> Joint:
         names = joint.coordinate_names or (joint.name,) * joint.nv
-        lower, upper = (joint.per_coordinate(end) for end in ("lower", "upper"))
+        ends = (np.asarray(end, dtype=float) for end in (joint.lower, joint.upper))
+        lower, upper = (np.broadcast_to(end, joint.nv) for end in ends)
         limited = [
-            (name, ends) for name, *ends in zip(names, lower, upper, strict=True)
-            if np.isfinite(ends).any() and ends[0] < ends[1]
+            (name, range_) for name, *range_ in zip(names, lower, upper, strict=True)
+            if np.isfinite(range_).any() and range_[0] < range_[1]
         ]  # fmt: skip
         found = [
-            spring(name, float(softness[v[name], v[name]]), load(name, tuple(ends)))
-            for name, ends in limited
+            spring(name, float(softness[v[name], v[name]]), load(name, tuple(range_)))
+            for name, range_ in limited
             if name in nodes
         ]
         if np.isfinite(joint.largest_turn) and names[-1] in nodes:
