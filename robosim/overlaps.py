@@ -12,6 +12,7 @@ from dataclasses import replace
 from robosim.description.mechanism import Mechanism
 from robosim.description.obstacles import obstacle_name
 from robosim.description.rigid import floating_bases
+from robosim.description.touching import LEFT_OUT
 from robosim.errors import ModelError, StateError
 
 TOUCHING = 1e-6  # [m]: shapes that overlap by less only touch, as neighbours are drawn
@@ -37,7 +38,7 @@ def without_overlaps(robot: Mechanism) -> Mechanism:
     return replace(
         robot,
         excluded_pairs=(*robot.excluded_pairs, *found),
-        warnings=(*robot.warnings, f"contacts leave out what overlaps at home: {listed}"),
+        warnings=(*robot.warnings, f"{LEFT_OUT}: {listed}"),
     )
 
 

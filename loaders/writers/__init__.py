@@ -10,6 +10,7 @@ from lxml import etree
 
 from robosim.description.chains import is_of_hinges_and_slides
 from robosim.description.mechanism import Mechanism
+from robosim.description.touching import LEFT_OUT
 from robosim.errors import SaveError
 from robosim.loaders import carriers
 from robosim.loaders.options import ASK_FOR_PAIRS
@@ -105,10 +106,11 @@ def convert(
     Returns
     -------
     tuple of str
-        As `save`, and the loader's warning of pairs of bodies that no longer collide.
+        As `save`, and the loader's warnings of pairs of bodies that no longer collide.
     """
     from robosim.loaders.sources import load
 
     mechanism = load(source, **options)
-    unasked = tuple(warning for warning in mechanism.warnings if ASK_FOR_PAIRS in warning)
-    return (*save(mechanism, path), *unasked)
+    of_pairs = ASK_FOR_PAIRS, LEFT_OUT
+    gone = (told for told in mechanism.warnings if any(text in told for text in of_pairs))
+    return (*save(mechanism, path), *gone)

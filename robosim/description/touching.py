@@ -20,6 +20,7 @@ from robosim.validation import Array
 
 Pair = tuple[str, str]
 CHOICES = ("all", "none")
+LEFT_OUT = "contacts leave out what overlaps at home"  # with which a warning of them begins
 
 
 @dataclass(frozen=True)
@@ -226,7 +227,7 @@ def _without_overlaps(joined: W, wanted: Sequence[Pair]) -> W:
         contact_pairs=tuple(p for p in joined.contact_pairs if frozenset(p) not in out),
         excluded_pairs=(*joined.excluded_pairs, *gone),
     )
-    return _listed(joined, gone, "contacts leave out what overlaps at home")
+    return _listed(joined, gone, LEFT_OUT)
 
 
 def _near(joined: Whole, wanted: Sequence[Pair]) -> list[Pair]:

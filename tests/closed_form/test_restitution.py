@@ -16,6 +16,7 @@ from robosim import (
     Joint,
     Mechanism,
     Simulation,
+    TriangleMesh,
 )
 from robosim.dynamics import mass_matrix
 from robosim.errors import ModelError, OptionError
@@ -314,16 +315,37 @@ def test_a_double_pendulum_that_strikes_the_ground_gains_nothing(e):
     assert sim.min_gap() > 0.0
 
 
+SQUARE = np.array([[-5, -5, 0], [5, -5, 0], [5, 5, 0], [-5, 5, 0]], float)
+FLOORS = {
+    "half-space": HalfSpace(friction=0.0),
+    "box": Geometry("box", (50, 50, 1), position=(0, 0, -0.5), friction=0.0, name="floor"),
+    "mesh": TriangleMesh(
+        Geometry("mesh", vertices=SQUARE, faces=np.array([[0, 1, 2], [0, 2, 3]])), friction=0.0
+    ),
+}
+
+
 @pytest.mark.parametrize("dt", [0.001, 0.002])
-@pytest.mark.parametrize("size", [(0.08, 0.1), (0.1, 0.01), (0.1, 0.002), (0.05, 0.4)])
-def test_a_cylinder_without_friction_loses_no_energy(size, dt):
+@pytest.mark.parametrize(
+    ("size", "floor", "drops"),
+    [
+        *(
+            (size, "half-space", 30)
+            for size in ((0.08, 0.1), (0.1, 0.01), (0.1, 0.002), (0.05, 0.4))
+        ),
+        ((0.08, 0.1), "box", 4),
+        ((0.08, 0.1), "mesh", 4),
+        ((0.1, 0.01), "mesh", 4),
+    ],
+)
+def test_a_cylinder_without_friction_loses_no_energy(size, floor, drops, dt):
     """Its lowest point goes round its rims on the way down: gaps close along curves."""
     (radius, length), rng = size, np.random.default_rng(5)
     across, along = (3 * radius**2 + length**2) / 12, radius**2 / 2
     shape = Geometry("cylinder", size, restitution=1.0, friction=0.0)
     body = Body("b", 1.0, np.diag([across, across, along]), collisions=(shape,))
-    robot = free(body, obstacles=[HalfSpace(friction=0.0)])
-    for _ in range(30):
+    robot = free(body, obstacles=[FLOORS[floor]])
+    for _ in range(drops):
         turn = rng.normal(size=4)
         sim = Simulation(robot, dt)
         sim.set_state([0, 0, 0.6, *turn / np.linalg.norm(turn)], [0.1, 0, 0, 3, 2, 1])

@@ -1052,6 +1052,41 @@ def test_pairs_that_may_pass_are_written_for_the_links_of_the_file(tmp_path):
     assert not any("do not exist" in told for told in back.warnings)
 
 
+def test_bodies_that_collide_in_mujoco_still_do_when_converted_or_are_told(tmp_path):
+    """Free bodies collide with each other, links of one robot only if that is asked for."""
+    mujoco = pytest.importorskip("mujoco")
+    source, target = tmp_path / "x.xml", tmp_path / "y.xml"
+    ball = '<body name="{0}" pos="0 0 {1}"><freejoint/><geom size=".1"/></body>'
+    balls = ball.format("a", 1) + ball.format("b", 1.15)
+    arm = (
+        '<body name="upper" pos="2 0 1"><joint name="j"/><geom size=".1"/>'
+        '<body name="lower" pos=".3 0 0"><joint name="k"/><geom size=".1"/>'
+        '<body name="hand" pos="-.15 0 0"><joint name="l"/><geom size=".1"/></body></body></body>'
+    )
+
+    def touching(path):
+        model = mujoco.MjModel.from_xml_path(str(path))
+        data = mujoco.MjData(model)
+        for name, height in (("a", 1.0), ("b", 1.15)):
+            place = model.jnt_qposadr[model.body_jntadr[model.body(name).id]]
+            data.qpos[place : place + 3] = (0, 0, height)
+        mujoco.mj_forward(model, data)
+        bodies = [model.body(int(i)).name for i in model.geom_bodyid]
+        return {frozenset(bodies[g] for g in contact.geom) for contact in data.contact}
+
+    source.write_text(f"<mujoco><worldbody>{balls}</worldbody></mujoco>")
+    assert robosim.convert(source, target) == ()
+    assert touching(source) == touching(target) == {frozenset("ab")}
+    source.write_text(f"<mujoco><worldbody>{balls}{arm}</worldbody></mujoco>")
+    (told,) = robosim.convert(source, target)
+    assert "self_collision=True" in told
+    assert touching(source) == {frozenset("ab"), frozenset(("upper", "hand"))}
+    assert touching(target) == {frozenset("ab")}
+    (told,) = robosim.convert(source, target, self_collision=True)
+    assert "overlaps at home: a - b, upper - hand" in told
+    assert touching(target) == set()
+
+
 @pytest.mark.parametrize("suffix", ["urdf", "xml"])
 def test_a_gear_on_the_joint_that_closes_a_loop_is_told(suffix, tmp_path):
     """Neither format has coordinates of such a joint; the writer of MJCF had a KeyError."""
