@@ -41,7 +41,7 @@ sys.path.insert(0, str(TESTS))
 from combinations.builder import Case, hold  # noqa: E402
 from combinations.features import FEATURES  # noqa: E402
 from combinations.mechanisms import again, cases, rows  # noqa: E402
-from combinations.registry import CHECKS, FAST, known, may_not_follow  # noqa: E402
+from combinations.registry import CHECKS, known, may_not_follow  # noqa: E402
 
 SHRINK = 15.0  # [s] that Hypothesis may take to make the numbers of a find plainer
 
@@ -184,7 +184,6 @@ def main() -> int:
     parser.add_argument("--examples", type=int, default=6, help="mechanisms of a row")
     parser.add_argument("--only", nargs="+", metavar="CHECK", help=f"some of {', '.join(CHECKS)}")
     parser.add_argument("--features", nargs="+", help="one row of these alone, again and again")
-    parser.add_argument("--derivatives", action="store_true", help="check linearize, too")
     parser.add_argument("--out", type=Path, help="folder for the scripts of finds")
     options = parser.parse_args()
     for what, given_names, all_names in (
@@ -193,7 +192,7 @@ def main() -> int:
         if unknown := set(given_names or ()) - set(all_names):
             parser.error(f"unknown {what}: {', '.join(unknown)}; known: {', '.join(all_names)}")
     warnings.simplefilter("ignore")  # bodies that turn far, and other things that are meant
-    campaign = Campaign(options.only or list(CHECKS if options.derivatives else FAST))
+    campaign = Campaign(options.only or list(CHECKS))
     console, end = Console(), time.monotonic() + 60 * options.minutes
     columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
     with Progress(*columns, console=console, transient=True) as progress:

@@ -282,6 +282,10 @@ class MaximalLinearizer(Linearizer[Simulation]):
             robot.loop_joints or robot.couplings or len(engine.parts.loads.motion) > 0
         )
         self._arc = sim.timestep if engine.parts.options.order == 2 else 0.0
+        # A start puts joints with a motion where that says, wherever it is asked to.
+        begins = zip(robot.tree_joints, robot.v_offsets, strict=False)
+        driven = [v + row for joint, v in begins if joint.motion for row in range(joint.nv)]
+        self._driven = np.array([*driven, *(robot.nv + v for v in driven)], dtype=np.int64)
         held = self._twin.held
         self._gains = held.no_gains.copy() if pd else held.no_gains[:0]
         self._of_pd = of_pd
@@ -456,6 +460,7 @@ class MaximalLinearizer(Linearizer[Simulation]):
             by = np.concatenate(rows)[: len(self.parameters)]
         # Steps that are taken one by one share their memory.
         changes = values.changes[i] if len(values.status) > 1 else values.changes[i].copy()
+        changes[self._driven] = 0.0
         return Step(values.ends[i].copy(), changes, by, self._contacts(starts, i))
 
     def _told(self, step: Step) -> Linearization:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from robosim.compiled.kinds import CONE, DRY, LIMIT, RATE, TURN
 from robosim.compiled.model import Model
+from robosim.compiled.order import all_joints
 from robosim.description.mechanism import Mechanism
 from robosim.linearization.linearizer import ContactMode
 from robosim.runtime.duals import DualStep
@@ -66,9 +67,12 @@ class ByModel(NamedTuple):
 def contact_modes(
     robot: Mechanism, model: Model, contacts: NDArray[np.void]
 ) -> tuple[ContactMode, ...]:
-    """Modes of all contacts, limits and dry friction in the equations of a step."""
+    """Modes of all contacts, limits and dry friction in the equations of a step.
+
+    Also of tendons, which are compiled to joints.
+    """
     scene = robot.touching_shapes() if len(model.collision.pairs) else []
-    found = []
+    found, elements = [], all_joints(robot)
     modes, margins = modes_of(contacts)
     rows = zip(contacts.tolist(), modes.tolist(), margins.tolist(), strict=True)
     for (slot, kind, _, body, other, joint, *_, step_back), mode, margin in rows:
@@ -76,7 +80,7 @@ def contact_modes(
             continue
         if kind in ON_JOINTS:
             what = "friction" if kind == DRY else "velocity limit" if kind == RATE else "limit"
-            names = robot.joints[joint].name, what
+            names = elements[joint].name, what
         else:
             names = robot.bodies[body].name, other_name(robot, model, scene, other, slot)
         found.append(ContactMode(*names, MODES[mode], margin, step_back < 0.0))

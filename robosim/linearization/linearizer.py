@@ -25,8 +25,8 @@ class ContactMode:
     Attributes
     ----------
     body, other : str
-        Two bodies, or a body and an obstacle or "ground". For a coordinate: its name, and "limit",
-        "velocity limit" or "friction".
+        Two bodies, or a body and an obstacle or "ground". For a joint or tendon: its name, and
+        "limit", "velocity limit" or "friction".
     mode : str
         "open", "stick" or "slide"; for limits "open" or "closed".
     margin : float [m/s]

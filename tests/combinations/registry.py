@@ -17,7 +17,7 @@ FAST: dict[str, Check] = {
     for check in module.CHECKS
 }
 SLOW: dict[str, Check] = {check.__name__: check for check in steps.SLOW}
-"""Those that compile kernels of their own for minutes."""
+"""Those that compile kernels of their own for minutes: tests draw a part of the rows for them."""
 CHECKS = {**FAST, **SLOW}
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from step_differences import by_steps
 from touching import clapping
 
 import robosim
@@ -31,6 +32,7 @@ from robosim.models import builders
 from robosim.optimize.derivatives import along
 from robosim.runtime import duals
 from robosim.runtime.known import translations
+from robosim.tendons import Tendon, Term
 
 pytestmark = pytest.mark.slow
 
@@ -381,3 +383,38 @@ def test_hands_that_press_each_other():
     assert sim.solver == "articulated"
     assert [contact.force[1] for contact in sim.contacts() if abs(contact.force[1]) > 1.0]
     compare(sim, 1e-7, torques=tau)
+
+
+def test_joints_with_a_motion_are_put_onto_it_first():
+    """So nothing depends on where they were asked to be, neither their parents nor what they lead.
+
+    Else a start is projected in the mass metric, and would have moved the others.
+    """
+    robot = builders.chain(4, "revolute")
+    joints = list(robot.joints)
+    joints[2] = replace(joints[2], motion=lambda time: 0.3 * np.sin(5.0 * time))
+    robot = Mechanism("driven", robot.bodies, joints)
+    sim = simulation(robot, 2e-3)
+    sim.set_state([0.3, -0.2, 0.0, 0.4], [1.0, 0.5, 1.5, -1.0])
+    sim.run(0.1)
+    found = linearize(sim)
+    expected = by_steps(sim, 1e-7, np.zeros(robot.nv))[:, : 2 * robot.nv]
+    np.testing.assert_allclose(found.A, expected, rtol=0, atol=1e-5)
+    assert np.all(found.A[:, [2, 6]] == 0.0)
+    np.testing.assert_allclose(found.A[[2, 6]], 0.0, atol=1e-12)
+
+
+def test_modes_of_tendons_have_their_names():
+    robot = builders.chain(2, "revolute")
+    names = [joint.name for joint in robot.joints]
+    path = tuple(Term(name, factor) for name, factor in zip(names, (1.0, 0.5), strict=True))
+    robot = replace(robot, tendons=(Tendon("cable", path, friction=0.2, upper=0.31),))
+    sim = simulation(robot, contact_speed=SMOOTH)
+    sim.set_state([0.2, 0.2], [1.0, 1.0])
+    seen = set()
+    for _ in range(20):
+        sim.step()
+        found = linearize(sim)
+        assert found.margin >= 0.0
+        seen |= {(one.body, one.other) for one in found.contacts}
+    assert seen == {("cable", "friction"), ("cable", "limit")}
