@@ -1,0 +1,33 @@
+"""Bodies thrown over edges as `benchmarks.edges` draws them: their motion gains no energy."""
+
+from __future__ import annotations
+
+import sys
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.edges import DEPTH, GAIN, GROUNDS, SHAPES, falls, throw  # noqa: E402
+
+# One throw of each shape and ground, and those that gained most of 640.
+THROWS = [(*one, k) for k, one in enumerate(product(SHAPES, GROUNDS))]
+FAR = [
+    ("disc", "field", 4),
+    ("cylinder", "blocks", 3),
+    ("disc", "kerbs", 13),
+    ("capsule", "field", 3),
+    ("cylinder", "kerbs", 11),
+]
+
+
+@pytest.mark.parametrize(("shape", "ground", "seed"), [*THROWS, *FAR])
+def test_the_motion_gains_no_more_than_the_integrators_error(shape, ground, seed):
+    """Which is less than half as much with steps of a quarter."""
+    found = throw(shape, ground, seed)
+    assert not found.failed
+    assert found.depth < DEPTH
+    assert found.moved < GAIN or falls(found)
