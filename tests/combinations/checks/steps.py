@@ -90,8 +90,8 @@ def differences(case: Case, sim: Simulation) -> tuple[Array, set[int]]:
     robot, nv, tangent, other = case.robot, case.robot.nv, sim.dynamics, sim.copy()
     columns, orders = [], set()
     for k in range(2 * nv + robot.nu):
-        pair = []
-        for side in (-STEP, STEP):
+        pair, step = [], STEP if k < nv else 100 * STEP
+        for side in (-step, step):
             change = np.zeros(2 * nv + robot.nu)
             change[k] = side
             q = tangent.integrate(sim.q, change[:nv])
@@ -99,7 +99,7 @@ def differences(case: Case, sim: Simulation) -> tuple[Array, set[int]]:
             orders.add(other.step(change[2 * nv :]).order)
             pair.append((other.q, other.v))
         (q0, v0), (q1, v1) = pair
-        columns.append(np.concatenate((tangent.difference(q0, q1), v1 - v0)) / (2 * STEP))
+        columns.append(np.concatenate((tangent.difference(q0, q1), v1 - v0)) / (2 * step))
     return np.array(columns).T, orders
 
 
