@@ -104,11 +104,10 @@ def test_boxes_with_masses_that_jam(seed, dt, until):
 @pytest.mark.parametrize(
     ("pile", "dt", "islands", "at"),
     [
-        (lambda: bin_of(12, 503, 1e4), 1e-3, True, 0.252),
+        (lambda: bin_of(12, 553, 1e4), 2e-3, True, 0.41),
         (lambda: bin_of(11, 151, 1e4, SHAPES), 1e-2, True, 0.2),
-        (lambda: bin_of(16, 1, shapes=SHAPES), 5e-3, False, 0.875),
     ],
-    ids=["boxes of 1 to 1e4", "shapes of 1 to 1e4", "shapes"],
+    ids=["boxes of 1 to 1e4", "shapes of 1 to 1e4"],
 )
 def test_one_convex_problem_after_the_other(pile, dt, islands, at):
     """The step at this time failed, as all other attempts do, also at parts of it.

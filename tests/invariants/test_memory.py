@@ -11,6 +11,7 @@ from spoiled import floats, spoil_workspace
 import robosim
 from robosim import Body, Geometry, Joint, Mechanism, Simulation
 from robosim.bench.piles import bin_of
+from robosim.compiled.memory import LOOKED
 from robosim.controllers import PD
 from robosim.models.builders import (
     chain,
@@ -102,6 +103,22 @@ def test_memory_may_be_forgotten(case: str) -> None:
     forgetful = steps(CASES[case](), 30, forget)
     # 1e-8 m/s in the mass metric of 12 kg is 4e-6 rad/s of a calf of 1e-4 kg m^2, in each step.
     np.testing.assert_allclose(forgetful, as_ever, rtol=0, atol=2e-4)
+
+
+def test_features_serve_again_where_bodies_hardly_move() -> None:
+    """A box at rest on another one stands as if its features were found in each step."""
+    sims = [boxes(), boxes()]
+    for sim in sims:
+        sim.run(0.5)
+    for _ in range(50):
+        sims[1].parts.memory.system.valid[LOOKED] = 0
+        for sim in sims:
+            sim.run(sim.timestep)
+        known = [sim.parts.work.collision.found["known"] for sim in sims]
+        assert known[0].any()
+        assert not known[1].any()
+    np.testing.assert_allclose(sims[0].q, sims[1].q, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(sims[0].v, sims[1].v, rtol=0, atol=1e-8)
 
 
 def test_what_bounces_does_not_depend_on_memory() -> None:

@@ -59,8 +59,8 @@ def random_pose(rng, spread):
 
 
 @entry
-def features_of(shapes, data, pose_a, pose_b, a, b, margin, look, scratch, out):
-    return find_features(shapes, data, pose_a, pose_b, a, b, margin, look, scratch, out)
+def features_of(shapes, data, pose_a, pose_b, a, b, margin, level, look, scratch, out):
+    return find_features(shapes, data, pose_a, pose_b, a, b, margin, level, look, scratch, out)
 
 
 class Scene(NamedTuple):
@@ -70,11 +70,11 @@ class Scene(NamedTuple):
     data: tuple
     scratch: tuple
 
-    def find(self, pose_a, pose_b, a=0, b=1, margin=0.1):
+    def find(self, pose_a, pose_b, a=0, b=1, margin=0.1, level=1e-10):
         out = np.zeros(FEATURES, dtype=FEATURE)
         places = (pose_a, pose_b, a, b)
         look = np.zeros(1, dtype=LOOK)[0]
-        count = features_of(self.shapes, self.data, *places, margin, look, self.scratch, out)
+        count = features_of(self.shapes, self.data, *places, margin, level, look, self.scratch, out)
         return out[:count]
 
 
@@ -568,6 +568,23 @@ def test_boxes_that_rest_on_each_other_touch_with_their_faces():
             x = (*(1e-17 * rng.normal(size=2)), 0.5 * (a + b) + gap)
             features = pair.find(lower, pose(x, (1, *(1e-16 * rng.normal(size=3)))))
             np.testing.assert_allclose(features["gap"], [gap] * 4, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("turn", [0.0, 0.3, np.pi / 4])
+@pytest.mark.parametrize("shift", [(0.0, 0.0), (0.1, 0.0), (0.0, -0.3), (0.2, 0.15)])
+def test_faces_that_lie_on_each_other_touch_with_the_same_in_each_step(turn, shift):
+    """However they turn and move at rest, also where their borders lie on each other."""
+    rng = np.random.default_rng(0)
+    pair = scene(Geometry("box", (1, 1, 1)), Geometry("box", (1, 1, 1)))
+    q = quaternions.from_axis_angle((0, 0, 1), turn)
+    found = set()
+    for _ in range(50):
+        lean = quaternions.from_axis_angle(rng.normal(size=3), 1e-9 * rng.normal())
+        x = np.array([*shift, 1.0]) + 1e-9 * rng.normal(size=3)
+        features = pair.find(WORLD, pose(x, quaternions.multiply(lean, q)), level=1e-7)
+        found.add(frozenset(features["id"].tolist()))
+    assert len(found) == 1
+    assert len(found.pop()) == 4
 
 
 def test_a_box_that_hangs_over_is_held_where_they_overlap():

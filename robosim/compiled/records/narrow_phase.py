@@ -6,6 +6,7 @@ import numpy as np
 
 SIDES = 3  # on which a terrain can touch a shape, with up to four features each
 FEATURES = 4 * SIDES
+MOST_KEPT = 4  # features that are kept beside the best ones
 
 CORNER = np.dtype([("p", "f8", (3,)), ("tag", "i8")])
 
@@ -65,6 +66,9 @@ PAIR_WORK = np.dtype(
         ("scale", "f8"),  # a length of the shapes, for tolerances
         ("count", "i8"),  # of candidates
         ("picks", "i8", (FEATURES,)),  # the best of them
+        ("level", "f8"),  # part of the scale by which candidates are as deep as each other
+        ("kept", "i8", (MOST_KEPT,)),  # identifiers of those that are picked in any case
+        ("keeps", "i8"),  # how many
         ("cursor", "i8"),  # to the next piece of the first shape
         ("owner", "i8"),  # of the plane of the next ones: 0 the first shape, 1 the second
         ("one_sided", "i8"),  # 1: the first shape is a triangle of a terrain

@@ -119,12 +119,15 @@ FOUND = np.dtype(  # of a pair in a step
             "f8",
         ),  # how much nearer the shapes may come [m], negative if out of reach
         ("near", "i8"),  # 1 for two moving bodies that have features
+        ("known", "i8"),  # 1: its features are those of the last step
     ]
 )
 
 LOOK = np.dtype(  # at a pair, the last one
     [
         ("until", "f8"),  # travel of both bodies up to which the shapes are apart, or -inf
+        ("still", "f8"),  # and up to which the features that were found last serve, or -inf
+        ("margin", "f8"),  # within which these were found [m]
         ("body_a", "i8"),  # as in PAIR
         ("body_b", "i8"),
         # Of a plane between convex shapes, from the one of the higher kind and in its axes:

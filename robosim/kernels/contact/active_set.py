@@ -46,6 +46,8 @@ from robosim.kernels.contact.slots import (
     find_pair,
     has_turned_rim,
     in_use,
+    note_found,
+    take_again,
 )
 from robosim.kernels.contact.turning import describe_companion, start_companion
 from robosim.kernels.equations.algebra import assign, dot, fill
@@ -156,14 +158,23 @@ def choose_features(model, state, memory, work, options, dt, kappa, fall):
     list_in_reach(model, state, system, work, dt, fall)
     for n in range(1, near[0] + 1):
         p, pair = near[n], pairs[near[n]]
-        count = find_pair(model, system, work, p) if found[p].margin > 0.0 else 0
-        found[p].near = 1 if count > 0 and pair.body_a < nb and pair.body_b < nb else 0
+        # Derivatives are those of what moves features as well.
+        known = found[p].known != 0 and not are_duals(kappa)
+        known = known and take_again(model, guesses, work, p)
+        count = 0
+        if not known:
+            if found[p].margin > 0.0:
+                count = find_pair(model, guesses, system, work, p)
+            note_found(model, system, work, p, found[p].margin, count)
+        touch = in_use(ids, pair) if known else count > 0
+        found[p].near = 1 if touch and pair.body_a < nb and pair.body_b < nb else 0
         if found[p].near != 0 and pair.block_ab < 0 and not model.tree:
             status = NEEDS_BLOCKS
-        if count > 0 or in_use(ids, pair):
-            assign_slots(model, work, p, count)
-            if pair.compliant != 0:
-                find_depth(work, system.contacts, pair, system.pose1)
+        if not known and (count > 0 or in_use(ids, pair)):
+            assign_slots(model, guesses, work, p, count)
+            touch = True
+        if touch and pair.compliant != 0:
+            find_depth(work, system.contacts, pair, system.pose1)
         for slot in range(pair.slot_begin, pair.slot_end):
             w, stays = system.contacts[slot], guesses.active[slot] != 0
             if ids[slot] >= 0:
@@ -357,6 +368,7 @@ def admit_features(model, state, memory, work, options, dt, kappa, substeps, roo
             return GOES_THROUGH
         if met + entered == 0:
             continue
+        system.looks[p].still = -inf
         if pair.body_a < nb and pair.body_b < nb:
             found[p].near = 1
             if pair.block_ab < 0 and not model.tree:

@@ -120,6 +120,7 @@ def list_in_reach(model, state, system, work, dt, fall):
 
     work.collision.found[p].margin is what such a pair may come nearer [m], the negative of that if
     it is too far, and -inf for all other pairs. A body's present motion counts twice for safety.
+    Bodies that have hardly moved since features were found have those still: found[p].known is 1.
     What is hit within dt may move farther than that: `has_passed` tells.
     """
     collision, near, found = model.collision, work.collision.near, work.collision.found
@@ -129,14 +130,16 @@ def list_in_reach(model, state, system, work, dt, fall):
     for p in range(pairs.shape[0]):
         look = looks[p]
         if look.until > ahead[look.body_a] + ahead[look.body_b]:
-            found[p].margin, found[p].near = -inf, 0
+            found[p].margin, found[p].near, found[p].known = -inf, 0, 0
             continue
         pair = pairs[p]
         margin = fall + SLACK * min(
             collision.shapes[pair.shape_a].reach, collision.shapes[pair.shape_b].reach
         )
         margin += 2.0 * abs(dt) * pair_speed(model, state, system.pose1, p)
-        far = look_at(model, system, work, p, margin)
+        travelled = system.travel[look.body_a] + system.travel[look.body_b]
+        found[p].known = 1 if travelled <= look.still and margin <= look.margin else 0
+        far = found[p].known == 0 and look_at(model, system, work, p, margin)
         found[p].margin = -margin if far else margin
         near[0] += 1
         near[near[0]] = p
@@ -152,7 +155,7 @@ def foresee(reach, state, system, dt, fall, ahead):
     if system.valid[LOOKED] == 0:
         fill(0.0, travel)
         for p in range(system.looks.shape[0]):
-            system.looks[p].until = -inf
+            system.looks[p].until, system.looks[p].still = -inf, -inf
         system.valid[LOOKED] = 1
     else:
         for b in range(nb):

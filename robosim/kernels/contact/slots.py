@@ -16,32 +16,122 @@ from robosim.compiled.kinds import (
     OVAL_EDGE,
     OVAL_PAIR,
     PLANE,
+    POLYTOPE,
     RIM,
     RIM_EDGE,
     ROLLS,
     ROUND,
     SLIP,
 )
+from robosim.kernels.compiler.addresses import copy_record
 from robosim.kernels.compiler.jit import aside, kernel
 from robosim.kernels.contact.kinematics import depth_left, place_contact
 from robosim.kernels.contact.reach import hulls_apart
 from robosim.kernels.equations.algebra import assign, dot, fill, rotate_back
+from robosim.kernels.narrow_phase.clip import is_crossing
 from robosim.kernels.narrow_phase.find import find_features
 
 THIS_STEP = 2**62  # id of a feature that no feature of the next step takes over
 TURNS_OVER = 0.866  # cosine of the angle by which the lowest point of a rim may go round
+EXACT = 1e-10  # part of two shapes by which features are as near as each other but for rounding
+LEANS = 1e-6  # of the smaller shape, that points of faces which lie on each other may be apart
+STILL = 5e-8  # of the smaller shape, that bodies may travel until features are looked for again
+ROOMY = 1.01  # times the margin within which features were found that serves a wider one as well
+FLAT = 1e-7  # and but for how faces that lie on each other turn at rest
 OVERLAP = 5e-9  # of the smaller shape, that an interval may end beyond a feature without notice
 
 
 @kernel
-def find_pair(model, system, work, p):
-    """Features of pair p that may be reached, into work.collision; their count."""
-    return find_near(model, system, work, system.pose1, p, work.collision.found[p].margin)
+def find_pair(model, guesses, system, work, p):
+    """Features of pair p that may be reached, into work.collision; their count.
+
+    Which of them hold two faces that lie on each other must not depend on rounding.
+    """
+    keep_met(model, guesses, model.collision.pairs[p], work.collision.scratch.pair[0])
+    return find_within(model, system, work, system.pose1, p, work.collision.found[p].margin, FLAT)
+
+
+@kernel
+def are_flat(model, pair):
+    """Whether both shapes of a pair have flat faces only."""
+    shapes = model.collision.shapes
+    return min(shapes[pair.shape_a].kind, shapes[pair.shape_b].kind) >= POLYTOPE
+
+
+@kernel
+def note_found(model, system, work, p, margin, count):
+    """Note up to where the features of pair p that have just been found are taken again.
+
+    Also that there are none. But where borders of two faces cross there is another gap as soon as
+    they slide, unless the faces lie on each other.
+    """
+    pair, look = model.collision.pairs[p], system.looks[p]
+    look.still = -inf
+    if are_flat(model, pair) and serve_again(model, work, pair, count):
+        travelled = system.travel[pair.body_a] + system.travel[pair.body_b]
+        look.still = travelled + STILL * smaller_reach(model, pair)
+        look.margin = ROOMY * margin
+
+
+@kernel
+def serve_again(model, work, pair, count):
+    """Whether features that have just been found serve where shapes have moved a little."""
+    features, least, most, crosses, edges = work.collision.features, inf, -inf, False, False
+    for n in range(count):
+        least, most = min(least, features[n].gap), max(most, features[n].gap)
+        edges = edges or features[n].kind != PLANE
+        crosses = crosses or (features[n].kind == PLANE and is_crossing(features[n].id))
+    lie = count > 2 and not edges and most - least < LEANS * smaller_reach(model, pair)
+    return lie or not crosses
+
+
+@kernel
+def take_again(model, guesses, work, p):
+    """Put the features of the last step into the slots of pair p; whether all are known."""
+    pair, ids, first = model.collision.pairs[p], work.ids, model.contacts.shape[0]
+    for slot in range(pair.slot_begin, pair.slot_end):
+        if ids[slot] == THIS_STEP or (ids[slot] >= 0 and guesses.active[slot] == 0):
+            return False
+    for slot in range(pair.slot_begin, pair.slot_end):
+        if ids[slot] >= 0:
+            contact = work.slots[slot]
+            copy_record(guesses.features[slot - first], contact)
+            contact.apart = 0
+    return True
+
+
+@kernel
+def keep_met(model, guesses, pair, into):
+    """List the features of a pair to be found whatever others there are.
+
+    They have once been reached unexpectedly, and push: without them, the motion would reach them
+    again.
+    """
+    first = model.contacts.shape[0]
+    into.keeps = 0
+    if not are_flat(model, pair):
+        return
+    for slot in range(pair.slot_begin, pair.slot_end):
+        if guesses.active[slot] != 0 and into.keeps < into.kept.shape[0]:
+            before, c = guesses.features[slot - first], guesses.contacts[slot]
+            if before.met != 0 and c.gamma > before.mass * c.s:
+                into.kept[into.keeps] = guesses.ids[slot]
+                into.keeps += 1
 
 
 @kernel
 def find_near(model, system, work, poses, p, margin):
-    """Features of pair p that are nearer than a margin, into work.collision; their count."""
+    """Features of pair p that are nearer than a margin, into work.collision; their count.
+
+    The nearest one is among them.
+    """
+    work.collision.scratch.pair[0].keeps = 0
+    return find_within(model, system, work, poses, p, margin, EXACT)
+
+
+@kernel
+def find_within(model, system, work, poses, p, margin, level):
+    """Features of pair p that are nearer than a margin, those that hold the shapes best."""
     pair, into = model.collision.pairs[p], work.collision
     return find_features(
         model.collision.shapes,
@@ -51,6 +141,7 @@ def find_near(model, system, work, poses, p, margin):
         pair.shape_a,
         pair.shape_b,
         margin,
+        level,
         system.looks[p],
         into.scratch,
         into.features,
@@ -194,7 +285,7 @@ def find_entered(model, system, work, p, moved, may_divide, dt, room):
             continue
         contact = work.slots[slot]
         describe(model, pair, features[n], contact, slot)
-        contact.apart = 1 if apart else 0
+        contact.apart, contact.met = 1 if apart else 0, 1
         if contact.kind == RIM and turns_over(contact, system.pose1, work.pose2, t):
             pin_rim(contact, work.pose2, t)
         before = place_contact(contact, system.pose1, t)
@@ -293,10 +384,11 @@ def holds(ids, pair, feature_id, but):
 
 
 @kernel
-def assign_slots(model, work, p, count):
+def assign_slots(model, guesses, work, p, count):
     """Put the features of pair p into its slots: where they were, or else where there is room."""
     pair, ids, features = model.collision.pairs[p], work.ids, work.collision.features
     count = min(count, pair.slot_end - pair.slot_begin)
+    first = model.contacts.shape[0]
     # Slots whose features are gone become free.
     for slot in range(pair.slot_begin, pair.slot_end):
         still = False
@@ -315,12 +407,15 @@ def assign_slots(model, work, p, count):
                     chosen = slot
             ids[chosen] = features[n].id
         describe(model, pair, features[n], work.slots[chosen], chosen)
+        if guesses.active[chosen] != 0 and guesses.ids[chosen] == ids[chosen]:
+            work.slots[chosen].met = guesses.features[chosen - first].met
 
 
 @kernel
 def describe(model, pair, feature, contact, slot):
     """The contact that a feature is, in a slot."""
     contact.mu, contact.joint, contact.sign, contact.apart = pair.mu, -1, feature.sign, 0
+    contact.met = 0
     contact.share = 1.0
     # A plane belongs to the other of the two.
     if feature.flip != 0:

@@ -13,6 +13,9 @@ from robosim.kernels.narrow_phase.points import (
     offset_dot,
 )
 
+ALIKE = 1e-7  # part of the shapes by which axes that part them are as good as each other
+FLUSH = 1e-8  # part of the shapes by which a corner may be beyond the side of a face and over it
+
 
 @kernel
 def outline(scratch, topology, which, n):
@@ -52,7 +55,7 @@ def clip(scratch, source, size, origin, across, side):
     comes back once, so that these two tell a point from all others.
     """
     polygon, result = scratch.polygon[source], scratch.polygon[1 - source]
-    tolerance = 1e-10 * scratch.pair[0].scale
+    tolerance = FLUSH * scratch.pair[0].scale
     kept = 0
     for i in range(size):
         j = i + 1 if i + 1 < size else 0
@@ -91,6 +94,12 @@ def face_corner(scratch, topology, owner, f):
 def face_id(owner, f):
     """What identifiers of all that touches a face begin with."""
     return (owner * 16384 + f) * 65536
+
+
+@kernel
+def is_crossing(identifier):
+    """Whether a point that touches a face is where a side of that cuts the outline."""
+    return identifier % 65536 >= 2048
 
 
 @kernel
@@ -140,7 +149,7 @@ def add_deepest(scratch, topology, owner, f, before):
     pair, other = scratch.pair[0], scratch.poly[1 - owner]
     N = scratch.normals[owner, f].p
     origin = scratch.vertices[owner, face_corner(scratch, topology, owner, f)].p
-    wanted = pair.separation - other.radius + 1e-10 * pair.scale
+    wanted = pair.separation - other.radius + ALIKE * pair.scale
     for i in range(before, pair.count):
         if scratch.candidates[i].gap < wanted:
             return

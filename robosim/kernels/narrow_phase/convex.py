@@ -22,7 +22,7 @@ from robosim.kernels.narrow_phase.candidates import (
     drop_deeper,
     new_candidate,
 )
-from robosim.kernels.narrow_phase.clip import add_deepest, add_face, clip
+from robosim.kernels.narrow_phase.clip import ALIKE, add_deepest, add_face, clip
 from robosim.kernels.narrow_phase.gjk import distance
 from robosim.kernels.narrow_phase.points import (
     face_along,
@@ -173,7 +173,7 @@ def add_contacts(scratch, data):
             return
     separate(scratch, data, gap)
     # Where no face and no crossing is as near as the shapes are, a vertex or parallel edges are.
-    enough = gap - 1e-10 * pair.scale if gap > 0.0 else -inf
+    enough = gap - ALIKE * pair.scale if gap > 0.0 else -inf
     found = pair.separation > enough
     before = pair.count
     if found and pair.best_kind == CROSSING:

@@ -194,10 +194,13 @@ def write_angle(scratch, c, owner, out):
 
 
 @kernel
-def find_features(shapes, data, pose_a, pose_b, shape_a, shape_b, margin, look, scratch, out):
+def find_features(
+    shapes, data, pose_a, pose_b, shape_a, shape_b, margin, level, look, scratch, out
+):
     """The features of two shapes that are nearer than a margin; their count.
 
-    Up to four for each side of a terrain, and four of other shapes.
+    Up to four for each side of a terrain, and four of other shapes. Beside these, those that are
+    to be kept (`kept` of scratch.pair).
 
     Parameters
     ----------
@@ -205,6 +208,7 @@ def find_features(shapes, data, pose_a, pose_b, shape_a, shape_b, margin, look, 
     pose_a, pose_b : POSE records of the bodies; the identity for the world
     shape_a, shape_b : int, which shapes; at most one of them a half-space or terrain
     margin : float [m], > 0
+    level : float, part of the shapes by which features are as near as each other
     look : LOOK, of the last time that these shapes were looked at
     out : (12,) FEATURE
     """
@@ -212,7 +216,7 @@ def find_features(shapes, data, pose_a, pose_b, shape_a, shape_b, margin, look, 
     first, second = shapes[shape_b if swapped else shape_a], shapes[shape_a if swapped else shape_b]
     pair, place = scratch.pair[0], scratch.poly[1]
     place_pair(scratch, pose_b if swapped else pose_a, first, pose_a if swapped else pose_b, second)
-    pair.margin, pair.count, pair.cursor = margin, 0, 0
+    pair.margin, pair.level, pair.count, pair.cursor = margin, level, 0, 0
     pair.one_sided, pair.triangle, pair.slack, pair.depth = 0, 0, 0.0, inf
     pair.stamp += 1
     fill(0.0, pair.shift)

@@ -2,11 +2,12 @@
 
 from math import inf, sqrt
 
-from robosim.compiled.records.narrow_phase import SIDES
+from robosim.compiled.records.narrow_phase import FEATURES, SIDES
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.equations.algebra import dot
 from robosim.kernels.narrow_phase.points import normalize
 
+BETTER = 1.00001  # times as much, from which on a candidate adds more than one before it
 ALIKE = 0.7  # cosine of the angle of two normals from which on they are of one side
 
 
@@ -76,10 +77,27 @@ def choose(scratch):
         scratch.candidates[i].side = 0 if pair.one_sided == 0 else -1
     for side in range(SIDES):
         if pair.one_sided == 1 and not begin_side(scratch, side):
-            return total
+            break
         total += choose_four(scratch, side, total)
         if pair.one_sided == 0:
-            return total
+            break
+    return choose_kept(scratch, total)
+
+
+@kernel
+def choose_kept(scratch, total):
+    """Candidates that are kept in any case into picks from `total` on; the count of all picks."""
+    pair, candidates = scratch.pair[0], scratch.candidates
+    for k in range(pair.keeps):
+        picked, index = False, -1
+        for n in range(total):
+            picked = picked or candidates[pair.picks[n]].id == pair.kept[k]
+        for i in range(pair.count):
+            if candidates[i].id == pair.kept[k]:
+                index = i
+        if index >= 0 and not picked and total < FEATURES:
+            pair.picks[total] = index
+            total += 1
     return total
 
 
@@ -104,7 +122,7 @@ def begin_side(scratch, side):
 def choose_four(scratch, side, begin):
     """Up to four candidates of a side into picks from `begin` on; their count.
 
-    They are the deepest, and those that span most.
+    They are the deepest, and those that span most. Those that are as deep come first.
     """
     pair, picks, smallest, count = scratch.pair[0], scratch.pair[0].picks, inf, 0
     for k in range(3):
@@ -119,24 +137,32 @@ def choose_four(scratch, side, begin):
             pair.e[k] += scratch.candidates[i].point[k] / count
     if count == 0:
         return 0
-    farthest = -1.0
+    farthest, enough = -1.0, smallest + pair.level * pair.scale
     for i in range(pair.count):
         c, square = scratch.candidates[i], 0.0
         for k in range(3):
             square += (c.point[k] - pair.e[k]) ** 2
         # Of those that are as deep but for rounding, one at the rim.
-        if c.side == side and c.gap < smallest + 1e-10 * pair.scale and square > farthest:
+        if c.side == side and c.gap < enough and square > BETTER * farthest:
             farthest, picks[begin] = square, i
     for n in range(1, 4):
-        best = 0.0
-        for i in range(pair.count):
-            if scratch.candidates[i].side == side:
-                value = worth(scratch, begin, n, i)
-                if value > best:
-                    best, picks[begin + n] = value, i
-        if best == 0.0:
+        found = choose_one(scratch, side, begin, n, enough)
+        if not found and not choose_one(scratch, side, begin, n, inf):
             return n
     return 4
+
+
+@kernel
+def choose_one(scratch, side, begin, n, enough):
+    """Pick what adds most to n that are chosen, of gaps below `enough`; whether there is any."""
+    best = 0.0
+    for i in range(scratch.pair[0].count):
+        c = scratch.candidates[i]
+        if c.side == side and c.gap < enough:
+            value = worth(scratch, begin, n, i)
+            if value > BETTER * best:
+                best, scratch.pair[0].picks[begin + n] = value, i
+    return best > 0.0
 
 
 @kernel

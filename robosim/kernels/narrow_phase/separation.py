@@ -13,6 +13,7 @@ from robosim.compiled.kinds import CROSSING, FACE_1, FACE_2, NOTHING
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.equations.algebra import assign, cross, dot, rotate_back
 from robosim.kernels.narrow_phase.apart import SMALL, climb
+from robosim.kernels.narrow_phase.clip import ALIKE
 from robosim.kernels.narrow_phase.gjk import distance
 from robosim.kernels.narrow_phase.points import (
     farthest_listed,
@@ -189,23 +190,27 @@ def parted_by(scratch, data, which, N, p):
 
 
 @kernel
-def try_faces(scratch, data, owner, reach, gap):
-    """The face of polytope `owner` that separates best, if better than pair.separation."""
+def try_faces(scratch, data, owner, reach, tolerance, gap):
+    """The face of polytope `owner` that separates best, if better than pair.separation.
+
+    Faces of the second one have to be better by the tolerance.
+    """
     pair, poly, topology = scratch.pair[0], scratch.poly[owner], data.topology
     vertices, normals = scratch.vertices[owner], scratch.normals[owner]
+    least = pair.separation + owner * tolerance
     for k in range(poly.listed_faces):
         f = scratch.listed.faces[owner, k]
         if is_face_far(scratch, topology, owner, f, reach, gap):
             continue
         N, corner = normals[f].p, topology.loops[topology.faces[poly.face_begin + f, 0]]
         s = parted_by(scratch, data, 1 - owner, N, vertices[corner].p)
-        if s > pair.separation:
+        if s > least:
             if owner == 1:
                 for c in range(3):
                     pair.axis[c] = -N[c]
                 if not allowed(scratch, pair.axis):
                     continue
-            pair.separation, pair.best_kind, pair.best_1 = s, FACE_1 + owner, f
+            pair.separation, pair.best_kind, pair.best_1, least = s, FACE_1 + owner, f, s
 
 
 @kernel
@@ -288,14 +293,19 @@ def try_edges(scratch, topology, reach, tolerance, gap):
 
 @kernel
 def separate(scratch, data, gap):
-    """The best separating axis into pair: separation, best_kind, best_1, best_2, axis."""
+    """The best separating axis into pair: separation, best_kind, best_1, best_2, axis.
+
+    Of axes that are as good but for ALIKE it is a normal of the first shape, or else of the second:
+    where faces lie on each other, rounding would choose another one in each step.
+    """
     pair = scratch.pair[0]
     pair.separation, pair.best_kind = -inf, NOTHING
     reach = find_reach(scratch, gap) + 1e-6 * pair.scale
     mark_heights(scratch, reach)
+    tolerance = ALIKE * pair.scale
     for owner in range(2):
-        try_faces(scratch, data, owner, reach, gap)
-    try_edges(scratch, data.topology, reach, 1e-10 * pair.scale, gap)
+        try_faces(scratch, data, owner, reach, tolerance, gap)
+    try_edges(scratch, data.topology, reach, tolerance, gap)
     if pair.best_kind == FACE_1:
         assign(scratch.normals[0, pair.best_1].p, pair.axis)
     elif pair.best_kind == FACE_2:
