@@ -32,8 +32,7 @@ class Plan(NamedTuple):
 
     lanes: bool  # whether states may be grouped
     groups: list[Group]
-    addresses: NDArray[np.int64]  # (groups,) handles for the next steps
-    resident: NDArray[np.int64]  # (groups,) handles for states that are already in lanes
+    addresses: NDArray[np.int64]  # (groups,) their handles
     parts: NDArray[np.int64]  # (groups, WIDTH) addresses of the states' own memory
     alone: slice  # states that are in no group
     step_states: StepFunction  # steps single states
@@ -165,9 +164,6 @@ class Bound:
         for i in touched:
             counters = stepping.sims[i].engine.counters
             plan.begin[i], plan.counted[i] = counters.start_time, counters.steps
-        for g, group in enumerate(plan.groups):
-            plan.addresses[g] = group.entrance.address
-            group.moves()
         stepping.touched.clear()
         return plan
 
@@ -207,18 +203,19 @@ class Bound:
         # Groups with one model, and groups with differing models, are of different kinds.
         kinds = [group.kind for group in groups]
         begins = [g for g in range(whole) if g == 0 or kinds[g] != kinds[g - 1]]
+        step_states = step_function(handle, run)
+        of_runs = handle.kind, run.kind, step_states
         takes = [
-            (slice(a, b), group_step_function(groups[a].solver, kinds[a], handle.kind, run.kind))
+            (slice(a, b), group_step_function(groups[a].solver, kinds[a], *of_runs))
             for a, b in pairwise((*begins, whole))
         ]
         return Plan(
             stepping.lanes,
             groups,
             np.array([group.handle.address for group in groups], dtype=np.int64),
-            np.array([group.resident.address for group in groups], dtype=np.int64),
             stepping.parts[: alone.start].reshape(whole, WIDTH),
             alone,
-            step_function(handle, run),
+            step_states,
             takes,
             np.array([one.counters.start_time for one in engines]),
             np.array([one.counters.steps for one in engines]),
@@ -248,9 +245,6 @@ class Bound:
             stepping.ahead += done
             stepping.settle()
             raise
-        for g in np.flatnonzero(plan.addresses != plan.resident):
-            plan.groups[g].moved(True)
-            plan.addresses[g] = plan.resident[g]
         if int(done.min()) == steps:
             stepping.ahead += steps
         else:

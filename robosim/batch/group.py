@@ -30,8 +30,6 @@ class Group(Together):
     def __init__(self, robot: Mechanism, parts: Sequence[Parts], like: Group | None = None) -> None:
         first = parts[0]
         self.memories = [one.memory for one in parts]
-        # Whether the linear system of each state is older than that of its lane.
-        self.behind = np.zeros(WIDTH, dtype=bool)
         self.alike = all(one.model is first.model for one in parts)
         model = first.model if self.alike else widen([one.model for one in parts], lanes)
         # Mutable data of the states; these are copied when the states take steps.
@@ -47,31 +45,28 @@ class Group(Together):
         together = make_parts(model, wide, work, first.options, states, layouts, lanes)
         same = like is not None and like.alike == self.alike
         super().__init__(together, lanes, like if same else None)
-        # Whether only the lanes have the present states, except for coordinates and velocities.
-        # States stay there until other values are needed, as copying both ways costs as much as
-        # seven steps.
-        self.is_ahead = False
-        # The same lanes, without copying states in and out.
-        self.resident = Handle(together._replace(carried=together.carried[:, :0].copy()))
+        self.behind = together.behind
+        self._pace = together.pace
         self._leaving = Handle(Leaving(together.carried))
 
     def is_of(self, parts: Sequence[Parts]) -> bool:
         """Whether these are the parts of the group's simulations, with the same memory."""
         return all(one.memory is memory for one, memory in zip(parts, self.memories, strict=True))
 
+    @property
+    def is_ahead(self) -> bool:
+        """Whether only the lanes have the present states, except for coordinates and velocities.
+
+        States stay there until other values are needed, as copying both ways costs as much as seven
+        steps.
+        """
+        return bool(self._pace["resides"][0])
+
     def settle(self) -> None:
         """Copy the states back from the lanes, if only the lanes have them."""
         if self.is_ahead:
             leave(self._leaving)
-            self.is_ahead = False
-
-    @property
-    def entrance(self) -> Handle:
-        """The handle for the next steps, without copying states that are in the lanes already."""
-        return self.resident if self.is_ahead else self.handle
-
-    def moves(self) -> None:
-        self.behind[:] = True
+            self._pace["resides"] = 0
 
     def change(self, k: int, parts: Parts) -> None:
         """Copy the numbers of state k's model, in a group whose models may differ."""
@@ -83,20 +78,27 @@ class Group(Together):
     def begins(self, k: int) -> None:
         """Prepare the lane of state k for a new start."""
         self.handle.values.memory.system.valid[:] = 0
-        self.behind[k], self.rest = False, FIRST_REST
+        self.behind[k] = 0
+        self._starts_anew(k)
 
-    def moved(self, by_lanes: bool) -> None:
-        if by_lanes:
-            self.is_ahead = True
-        else:
-            self.settle()
-            self.behind[:] = False
+    def leave(self) -> None:
+        self.settle()
+        self.behind[:] = 0
 
     def catch_up(self, k: int, anew: bool) -> None:
         """Copy the linear system of lane k to its simulation, unless the state is set anew."""
         self.settle()
         if self.behind[k] and not anew:
             narrow(self.handle.values.memory.system, self.memories[k].system, k)
-        self.behind[k] = False
+        self.behind[k] = 0
         if anew:
-            self.rest = FIRST_REST  # as in a new group
+            self._starts_anew(k)
+
+    def _starts_anew(self, k: int) -> None:
+        """Take steps as in a new group, once all states have been set since the last one."""
+        self.rest = FIRST_REST
+        self._pace["anew"] |= 1 << k
+        if self._pace["anew"] == 2**WIDTH - 1:
+            resides = self.is_ahead
+            self._pace[:] = np.zeros(1, dtype=self._pace.dtype)
+            self._pace["resides"] = resides

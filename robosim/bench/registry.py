@@ -11,6 +11,7 @@ import robosim
 from robosim.bench import (
     accuracy,
     batch,
+    batch_random,
     bins,
     calls,
     chains,
@@ -39,6 +40,7 @@ CASES: tuple[Case, ...] = (
     *policies.CASES,
     *accuracy.CASES,
     *batch.CASES,
+    *batch_random.CASES,
     *bins.CASES,
     *calls.CASES,
     *computed_torque.CASES,

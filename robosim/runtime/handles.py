@@ -25,6 +25,7 @@ from robosim.compiled.workspace import Workspace
 from robosim.kernels.compiler.addresses import kind_of, leave, load
 from robosim.kernels.compiler.cache import named
 from robosim.kernels.compiler.jit import entry, part
+from robosim.kernels.compiler.parts import address_of
 from robosim.kernels.solve.attempts import find_motion
 from robosim.kernels.solve.graph import scheme as graphs
 from robosim.kernels.solve.tree import scheme as trees
@@ -138,6 +139,7 @@ _SOLVERS: dict[tuple[int, bool], Apart] = {}
 _STEP_FUNCTIONS: dict[tuple[int, bool, int, bool], StepFunction] = {}
 INFO_TYPE = from_dtype(INFO)
 ADDRESSES = types.Array(types.int64, 1, "C")
+SINGLE_STEPS = ADDRESSES, ADDRESSES, ADDRESSES, types.int64  # arguments after the solver
 
 
 # Flags of an array that are part of its type: contiguous in C or in Fortran, aligned, writable.
@@ -209,11 +211,16 @@ def step_function(parts: Handle, run: Handle, anew: bool = False) -> StepFunctio
     tree = parts.values.model.tree
     key = parts.kind, tree, run.kind, anew
     if key not in _STEP_FUNCTIONS:
-        others = ADDRESSES, ADDRESSES, ADDRESSES, types.int64
         made = _make_step_function(parts.kind, tree, run.kind, run_anew if anew else run_steps)
-        _STEP_FUNCTIONS[key] = solver(parts.kind, tree, INFO_TYPE).bound_to(made, others)
+        _STEP_FUNCTIONS[key] = solver(parts.kind, tree, INFO_TYPE).bound_to(made, SINGLE_STEPS)
     provide_features(parts)
     return _STEP_FUNCTIONS[key]
+
+
+def code_of(step_states: Any) -> NDArray[np.int64]:
+    """(2,) addresses of a `StepFunction` that `step_function` has made, and of its solver."""
+    compiled = step_states.func.overloads[types.int64, *SINGLE_STEPS]
+    return np.array([address_of(compiled), *step_states.args])
 
 
 def provide_features(parts: Handle) -> None:

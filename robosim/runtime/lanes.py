@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from numba import types
 from numpy.typing import NDArray
 
 from robosim.compiled.model import Model, Options
-from robosim.compiled.records.step import INFO
+from robosim.compiled.records.step import INFO, LANES_PACE
 from robosim.kernels.compiler.addresses import TYPES, load
 from robosim.kernels.compiler.cache import named
 from robosim.kernels.compiler.jit import entry
@@ -25,7 +26,15 @@ from robosim.kernels.status import COLD
 from robosim.kernels.step.group import pack, run_group, unpack
 from robosim.runtime.background import Apart
 from robosim.runtime.features import provide
-from robosim.runtime.handles import ADDRESSES, Handle, Parts, StepFunction, scheme_for, solver
+from robosim.runtime.handles import (
+    ADDRESSES,
+    Handle,
+    Parts,
+    StepFunction,
+    code_of,
+    scheme_for,
+    solver,
+)
 from robosim.runtime.wide import COPIED, Layout, Moved, fields_of, laned_type, widen
 
 # Steps that states take alone after they parted, before they try lanes again: at first, at most.
@@ -53,6 +62,8 @@ class LaneParts(NamedTuple):
     forces: NDArray[np.void]  # (lanes, n) FIELD of its forces, copied in at each step
     servos: NDArray[np.void]  # (lanes, n) FIELD of its servos, copied in when they change
     shown: NDArray[np.void]  # (lanes, n) FIELD of its q and v, copied out at each step
+    pace: NDArray[np.void]  # (1,) LANES_PACE
+    behind: NDArray[np.int64]  # (lanes,) 1 if a state's own linear system is older than its lane's
 
 
 def suits_lanes(parts: Sequence[Parts]) -> bool:
@@ -123,16 +134,8 @@ class Together:
         self.solver = solver(self.kind, True, info)
         provide(parts.model, self.kind, scheme_for(True), info)
 
-    @property
-    def entrance(self) -> Handle:
-        """Handle of the parts for the next steps; by default, states are copied in and out."""
-        return self.handle
-
-    def moves(self) -> None:
-        """Called before steps in lanes change the states."""
-
-    def moved(self, by_lanes: bool) -> None:
-        """Called after steps in lanes, or before each state takes steps alone."""
+    def leave(self) -> None:
+        """Called before each state takes steps alone."""
 
     def run(
         self,
@@ -145,14 +148,11 @@ class Together:
         end: int,
     ) -> None:
         """Take steps done[0] to `end`: in lanes, or by `step_states` where these part."""
-        take = group_step_function(self.solver, self.kind, parts_kind, run_kind)
+        take = group_step_function(self.solver, self.kind, parts_kind, run_kind, step_states)
         rows = parts[None], runs[None], done[None]
         while done[0] < end:
             begin = int(done[0])
-            # An interrupt may be raised when compiled code returns.
-            self.moves()
-            take(self.entrance.addresses, *rows, end)
-            self.moved(True)
+            take(self.handle.addresses, *rows, end)
             if self.parted(step_states, parts, runs, begin, done, end):
                 return
 
@@ -166,47 +166,66 @@ class Together:
         end: int,
     ) -> bool:
         """Take steps alone if lanes that began at step `begin` stopped; whether all are done."""
-        reached = int(done[0])
+        reached = int(done.max())
         if reached > begin:
             self.rest = FIRST_REST
-        if reached == end:
+        if done.min() == end:
             return True
-        self.moved(False)
+        self.leave()
+        if done.min() < reached:
+            go_on(step_states, parts, runs, done, reached, end)
+            return True
         until = min(reached + self.rest, end)
         self.rest = min(2 * self.rest, LONGEST_REST)
         step_states(parts, runs, done, until)
         if np.any(done < until):
-            left = np.flatnonzero(done == until)
-            some = done[left]
-            step_states(parts[left], runs[left], some, end)
-            done[left] = some
+            go_on(step_states, parts, runs, done, until, end)
             return True
         return False
 
 
+def go_on(
+    step_states: StepFunction,
+    parts: NDArray[np.int64],
+    runs: NDArray[np.int64],
+    done: NDArray[np.int64],
+    reached: int,
+    end: int,
+) -> None:
+    """Take the other steps of those that have `reached` a step, where others have failed before."""
+    left = np.flatnonzero(done == reached)
+    some = done[left]
+    step_states(parts[left], runs[left], some, end)
+    done[left] = some
+
+
 def group_step_function(
-    solve: Apart, kind: int, parts_kind: int, run_kind: int
+    solve: Apart, kind: int, parts_kind: int, run_kind: int, step_states: StepFunction
 ) -> GroupStepFunction:
     """The function ``f(groups, parts, runs, done, end)``, compiled for handles of these kinds.
 
     `groups` (g,) are addresses of `LaneParts`; `parts`, `runs` and `done` are (g, states).
     The function takes steps done[i, 0] to `end` of group i. All of done[i] is then the step at
-    which its states part, or `end`. The interpreter's lock is not held.
+    which its states part, or `end`; a state that fails in a step which it took alone by
+    `step_states` is a step behind. The interpreter's lock is not held.
     """
     kinds = kind, parts_kind, run_kind
     if kinds not in _STEP_FUNCTIONS:
-        others = ADDRESSES, ROWS, ROWS, ROWS, types.int64
-        _STEP_FUNCTIONS[kinds] = solve.bound_to(_make_step_function(*kinds), others)
+        others = ADDRESSES, ADDRESSES, ROWS, ROWS, ROWS, types.int64
+        take = solve.bound_to(_make_step_function(*kinds), others)
+        _STEP_FUNCTIONS[kinds] = partial(take, code_of(step_states))
     return _STEP_FUNCTIONS[kinds]
 
 
 def _make_step_function(kind: int, parts_kind: int, run_kind: int) -> Any:
     @entry
     @named(kind, parts_kind, run_kind)
-    def step_groups(solver, groups, parts, runs, done, end):  # type: ignore[no-untyped-def]
+    def step_groups(  # type: ignore[no-untyped-def]
+        solver, alone, groups, parts, runs, done, end
+    ):
         for i in range(groups.shape[0]):
             group, solves = load(groups[i], kind), (solver, groups[i])
-            run_group(group, solves, parts[i], parts_kind, runs[i], run_kind, done[i], end)
+            run_group(group, solves, alone, parts[i], parts_kind, runs[i], run_kind, done[i], end)
 
     return step_groups
 
@@ -285,4 +304,6 @@ def make_parts(
     # Later attempts at a step are left to each state alone.
     options = options._replace(last_attempt=min(options.last_attempt, COLD))
     info = widen([np.zeros(1, dtype=INFO)] * kind.width, kind)
-    return LaneParts(model, *wide, work, options, info, carried, forces, servos, outputs)
+    pace, behind = np.zeros(1, dtype=LANES_PACE), np.zeros(kind.width, dtype=np.int64)
+    copied = carried, forces, servos, outputs
+    return LaneParts(model, *wide, work, options, info, *copied, pace, behind)

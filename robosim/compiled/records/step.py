@@ -31,6 +31,8 @@ SCRATCH = with_rows(
         ("ahead", "f8"),  # when a contact with restitution is hit, after the first knot [s]
         # Of an interval's velocities, and a part of an accuracy, which bound its tolerance [m/s].
         ("rounding", "f8"),
+        ("drag", "f8"),  # 1 where friction follows normal impulses at the second knot, else 0
+        ("left", "f8"),  # 1 in lanes whose states take this step by themselves, else 0
         ("before", "f8"),  # length of the interval before, over that of this one
         ("arcs", "i8"),  # 1 if work.rhs has the change of the knot's velocities from chords to arcs
         *CHART_FIELDS,
@@ -91,5 +93,22 @@ PACE = np.dtype(  # of steps to an accuracy, since a start
         ("events", "i8"),  # intervals that ended where something closed
         ("shortest", "f8"),  # interval [s], 0 for none
         ("error", "f8"),  # sum of the estimates [m]
+    ]
+)
+
+LANES_PACE = np.dtype(  # of a group of states in lanes; what steps take is in about microseconds
+    [
+        ("resides", "i8"),  # 1 where the lanes have the present states, 0 where their own memory
+        ("stale", "i8"),  # 1 where the linear system is not that of all states
+        ("anew", "i8"),  # a bit for each state that has been set since the last step
+        ("apart", "i8"),  # steps that states are still to take by themselves
+        ("begun", "i8"),  # number of these at first
+        ("tries", "i8"),  # 1 if that is to know what they take
+        ("rest", "i8"),  # number of them the next time that it takes less
+        ("taken", "i8"),  # steps in lanes since the last comparison
+        ("known", "i8"),  # steps in lanes since the last steps apart
+        ("spent", "f8"),  # by these steps in lanes, or those apart
+        ("lanes", "f8"),  # what a step in lanes took
+        ("alone", "f8"),  # what one of all states apart did, 0 if not known
     ]
 )

@@ -8,6 +8,7 @@ import hashlib
 
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 from robosim.kernels.compiler.dense import ADDRESS, Placed, dense
@@ -108,6 +109,37 @@ def copy_record(typing_context, source, target):
         return context.get_dummy_value()
 
     return types.void(source, target), generate
+
+
+@intrinsic
+def call_steps(typing_context, code, solver, parts, runs, done, i, end):
+    """Call a function of `robosim.runtime.handles` for state i of some, by its address."""
+    rows = types.Array(types.int64, 1, "C")
+    kinds = types.int64, rows, rows, rows, types.int64
+
+    def generate(context, builder, signature, args):
+        arrays = []
+        for kind, value in zip(signature.args[2:5], args[2:5], strict=True):
+            one = context.make_array(rows)(context, builder)
+            word = ir.IntType(64)
+            data = context.make_array(kind)(context, builder, value).data
+            one.data = builder.gep(builder.bitcast(data, word.as_pointer()), [args[5]])
+            one.meminfo, one.parent = (
+                ir.Constant(getattr(one, name).type, None) for name in ("meminfo", "parent")
+            )
+            one.nitems, one.itemsize = word(1), word(8)
+            one.shape = ir.Constant(ir.ArrayType(word, 1), [word(1)])
+            one.strides = ir.Constant(ir.ArrayType(word, 1), [word(8)])
+            arrays.append(one._getvalue())
+        kind = context.call_conv.get_function_type(types.none, kinds)
+        function = builder.inttoptr(args[0], kind.as_pointer())
+        nothing = [cgutils.alloca_once(builder, one.pointee) for one in kind.args[:2]]
+        packed = context.get_arg_packer(kinds).as_arguments(builder, [args[1], *arrays, args[6]])
+        builder.call(function, [*nothing, *packed])
+        return context.get_dummy_value()
+
+    given = types.int64, types.int64, parts, runs, done, types.int64, types.int64
+    return types.void(*given), generate
 
 
 @intrinsic

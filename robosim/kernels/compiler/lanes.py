@@ -28,6 +28,7 @@ from robosim.compiled.arrays import WORD
 
 WIDTH = 8  # two registers of four: with more to do for each instruction there is less overhead
 LIMBS = 4  # a register of four
+FEW = 4  # most states of a group that leave it in a step; if more do not follow, none leaves
 PARTED = 77  # status that kernels end with where states part; numba's own are below
 
 DOUBLE, INDEX, TRUTH = ir.DoubleType(), ir.IntType(32), ir.IntType(1)
@@ -418,6 +419,42 @@ def are_limbs(typing_context, value):
 
 
 @intrinsic
+def are_states(typing_context, value):
+    """Whether a number has states in its lanes, which is known when a kernel is compiled."""
+
+    def generate(context, builder, signature, args):
+        return ir.Constant(TRUTH, int(value == lanes))
+
+    return types.boolean(value), generate
+
+
+@intrinsic
+def few(typing_context, condition):
+    """Whether a condition holds for at most `FEW` states of a group; False without a group."""
+
+    def generate(context, builder, signature, args):
+        if condition != Mask(lanes):
+            return ir.Constant(TRUTH, 0)
+        bits = builder.bitcast(args[0], ir.IntType(WIDTH))
+        return builder.icmp_unsigned("<=", builder.ctpop(bits), ir.Constant(bits.type, FEW))
+
+    return types.boolean(condition), generate
+
+
+@intrinsic
+def staying(typing_context, condition, left):
+    """A condition in the lanes whose states have not left, which have `left` 0."""
+
+    def generate(context, builder, signature, args):
+        if condition != Mask(lanes):
+            return args[0]
+        there = builder.fcmp_ordered("==", args[1], ir.Constant(args[1].type, [0.0] * WIDTH))
+        return builder.and_(args[0], there)
+
+    return condition(condition, left), generate
+
+
+@intrinsic
 def lane(typing_context, numbers, k):
     """The number in lane k."""
 
@@ -425,6 +462,88 @@ def lane(typing_context, numbers, k):
         return builder.extract_element(*args)
 
     return types.float64(numbers, types.int64), generate
+
+
+@intrinsic
+def with_lane(typing_context, numbers, k, number):
+    """The numbers with another one in lane k."""
+
+    def generate(context, builder, signature, args):
+        return builder.insert_element(args[0], args[2], args[1])
+
+    return numbers(numbers, types.int64, types.float64), generate
+
+
+def float_words(wide):
+    """Offsets of all floats, and of their lanes, in a record and in one whose floats are lanes."""
+    single, at = [], 0
+    for name in wide.fields:
+        kind = wide.typeof(name)
+        count, element = 1, kind
+        if isinstance(kind, types.NestedArray):
+            count, element = kind.nitems, kind.dtype
+        if isinstance(element, Lanes):
+            begin, stride = wide.offset(name), WORD * element.width
+            single += [(at + WORD * i, begin + stride * i) for i in range(count)]
+        at += WORD * count
+    return single
+
+
+@intrinsic
+def take_lane(typing_context, wide, k, record):
+    """Copy the floats of lane k to a record of single ones; both have the same fields."""
+
+    def generate(context, builder, signature, args):
+        copy_words(builder, wide, args[0], args[1], args[2], True)
+        return context.get_dummy_value()
+
+    return types.void(wide, types.int64, record), generate
+
+
+@intrinsic
+def put_lane(typing_context, record, wide, k):
+    """Copy the floats of a record to lane k of one whose floats are lanes, of the same fields."""
+
+    def generate(context, builder, signature, args):
+        copy_words(builder, wide, args[1], args[2], args[0], False)
+        return context.get_dummy_value()
+
+    return types.void(record, wide, types.int64), generate
+
+
+def copy_words(builder, wide, of_lanes, k, single, takes):
+    """Copy each float from its lane k, or to it."""
+    byte, word = ir.IntType(8).as_pointer(), ir.IntType(64)
+    of_lanes, single = builder.bitcast(of_lanes, byte), builder.bitcast(single, byte)
+    of_lanes = builder.gep(of_lanes, [builder.mul(k, word(WORD))])
+    for at, to in float_words(wide):
+        one, other = (
+            builder.bitcast(builder.gep(base, [word(offset)]), word.as_pointer())
+            for base, offset in ((single, at), (of_lanes, to))
+        )
+        if takes:
+            builder.store(builder.load(other), one)
+        else:
+            builder.store(builder.load(one), other)
+
+
+@intrinsic
+def copy_lane(typing_context, source, target, k):
+    """Copy the floats of lane k from one record of lanes to another one of the same type."""
+
+    def generate(context, builder, signature, args):
+        byte, word = ir.IntType(8).as_pointer(), ir.IntType(64)
+        begin = builder.mul(args[2], word(WORD))
+        bases = [builder.gep(builder.bitcast(one, byte), [begin]) for one in args[:2]]
+        for _, offset in float_words(source):
+            here, there = (
+                builder.bitcast(builder.gep(base, [word(offset)]), word.as_pointer())
+                for base in bases
+            )
+            builder.store(builder.load(here), there)
+        return context.get_dummy_value()
+
+    return types.void(source, target, types.int64), generate
 
 
 @intrinsic

@@ -19,7 +19,7 @@ from robosim.kernels.compiler.addresses import copy_record
 from robosim.kernels.compiler.duals import are_duals
 from robosim.kernels.compiler.features import NUMBER, WHOLE, feature
 from robosim.kernels.compiler.jit import kernel
-from robosim.kernels.compiler.lanes import everywhere, pick, somewhere
+from robosim.kernels.compiler.lanes import everywhere, pick, somewhere, staying
 from robosim.kernels.contact.ground import ground_gap
 from robosim.kernels.contact.kinematics import (
     on_joint,
@@ -257,9 +257,14 @@ def stay(before, w, k, work):
 @kernel
 def enter(facets, system, work, k, kappa, speed):
     """List contact k, which was not in the equations before, on the central path."""
-    contact, c, w = work.slots[k], work.contacts[k], system.contacts[k]
     add_contact(work, k)
     system.valid[FACTORED] = 0
+    begin_contact(work.slots[k], work.contacts[k], system.contacts[k], facets, kappa, speed)
+
+
+@kernel
+def begin_contact(contact, c, w, facets, kappa, speed):
+    """Variables of a contact without a past, on the central path."""
     w.weight, w.normal_weight, w.lags = 1.0, 1.0, 0
     w.u[0], w.u[1], w.u[2] = 0.0, 0.0, 1.0
     c.later = 0.0
@@ -299,8 +304,9 @@ def rescale_friction(c, most):
 
 @kernel
 def admit_reached(scheme, model, state, memory, work, options, dt, kappa):
-    """Admit what was left out but ended beyond its bound."""
+    """Admit what was left out but ended beyond its bound, in lanes whose states have not left."""
     guesses, system, speed = memory.guesses, memory.system, options.contact_speed
+    left_lanes = work.scratch[0].left
     for i in range(model.bodies.shape[0]):
         body, pose = model.bodies[i], work.pose2[i]
         above = everywhere(pose.x[2] - body.reach >= 0.0)
@@ -308,7 +314,9 @@ def admit_reached(scheme, model, state, memory, work, options, dt, kappa):
             continue
         for k in range(body.contact_begin, body.contact_end):
             contact, w = work.slots[k], system.contacts[k]
-            if work.entered[k] == 0 and somewhere(ground_gap(contact, pose) <= 0.0):
+            if work.entered[k] != 0:
+                continue
+            if somewhere(staying(ground_gap(contact, pose) <= 0.0, left_lanes)):
                 if contact.spring_end != 0:
                     find_depth_on_ground(work, system.contacts, k, system.pose1[i])
                 start_contact(contact, system.pose1, dt, w, work.scratch[0])
@@ -327,7 +335,7 @@ def admit_reached(scheme, model, state, memory, work, options, dt, kappa):
                 left = contact.sign * (rate - contact.bound)
             else:
                 left = coordinate_gap(contact, joint, work.q2)
-            if somewhere(left <= 0.0):
+            if somewhere(staying(left <= 0.0, left_lanes)):
                 admit_limit(scheme, model, state, system, work, k, kappa, dt, speed)
 
 

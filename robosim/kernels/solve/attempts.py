@@ -3,7 +3,7 @@
 from robosim.compiled.memory import FACTORED
 from robosim.kernels.compiler.duals import are_duals
 from robosim.kernels.compiler.jit import kernel, stage
-from robosim.kernels.compiler.lanes import most_of_limbs, pick, somewhere
+from robosim.kernels.compiler.lanes import are_states, most_of_limbs, pick, somewhere
 from robosim.kernels.contact.active_set import (
     UNLOADED,
     admit_features,
@@ -22,6 +22,7 @@ from robosim.kernels.solve.interior_point import (
     first_barrier,
     jumps,
     least_impulse,
+    leave_unsolved,
     longest_inside,
     raise_to,
     raises_barrier,
@@ -55,6 +56,7 @@ def find_motion(scheme, model, state, memory, loads, work, options, dt, info):
 
     Compiled by itself, beside the rest of the step, and called by its address.
     """
+    work.scratch[0].left = 0.0
     kappa = first_barrier(least_impulse(model, options, dt), memory.guesses, options)
     status = choose_contacts(scheme, model, state, memory, work, options, dt, kappa)
     if status == CONVERGED:
@@ -105,6 +107,13 @@ def solve_interval(scheme, model, state, memory, loads, work, options, dt, kappa
         elif info.attempt != DESCENT and not is_nested(info.attempt):
             start_cold(scheme, model, state, memory, loads, work, dt, kappa, info)
         status = solve_any(scheme, model, state, memory, loads, work, options, dt, info)
+        unsolved = info.attempt == WARM and status != CONVERGED
+        if (
+            are_states(kappa)
+            and unsolved
+            and leave_unsolved(scheme, model, state, memory.system, loads, work, options, dt, info)
+        ):
+            status = CONVERGED
         if status in (CONVERGED, SETTLED):
             before, found = work.active[0], status
             room = TOLD * SLACK if roomy else 0.0
@@ -112,6 +121,7 @@ def solve_interval(scheme, model, state, memory, loads, work, options, dt, kappa
             met = work.active[0] != before
             if status != CONVERGED or (found == CONVERGED and not met):
                 return status
+            work.scratch[0].left = 0.0
             info.attempt = first_attempt(work, info)
             if info.attempt == WARM:
                 info.attempt = HOP if met else DESCENT

@@ -13,6 +13,7 @@ from robosim.kernels.compiler.duals import are_duals, is_settled, response
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import (
     everywhere,
+    few,
     least_of_limbs,
     most_of_limbs,
     over_limbs,
@@ -65,6 +66,7 @@ ROUGH = 1e-2  # and by which they may be off it where iterations do not help: th
 ALIKE = 1e-4  # part by which impulses may follow the barrier to tell nothing of where they meet
 RAISED = 0.03  # part of the residual that slacks are raised to where contacts change their modes
 PATIENCE = 2  # jumps at the final barrier before that
+PATIENT = 4  # and iterations of a group of states before few leave that need more
 SLOW = 1e-6  # [m/s], residual up to which they may go on
 RAISES = 4  # most often that the barrier is raised in an attempt
 EVEN = 1e-4  # part of the barrier by which products may be off it at the end of a descent
@@ -189,9 +191,10 @@ def central_step(model, system, work, length):
     """
     for _ in range(20):
         mean, _, smallest = complementarity(model, system, work, length)
-        if everywhere(smallest >= 1e-3 * mean):
+        near = smallest >= 1e-3 * mean
+        if everywhere(near):
             break
-        length *= 0.8
+        length = pick(near, length, 0.8 * length)
     return length
 
 
@@ -201,11 +204,33 @@ def keeps_apart(model, system, work):
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         w = system.contacts[k]
-        contact = work.slots[k]
-        if contact.kind == DRY or contact.compliant != 0:
-            continue
-        if not everywhere(w.gap > w.step_back):
+        if has_gap(work.slots[k]) and not everywhere(w.gap > w.step_back):
             return False
+    return True
+
+
+@kernel
+def has_gap(contact):
+    """Whether a contact has a gap that must not close."""
+    return contact.kind != DRY and contact.compliant == 0
+
+
+@kernel
+def leave_unsolved(scheme, model, state, system, loads, work, options, dt, info):
+    """Let few states leave their lanes whose equations are not solved; whether these are few."""
+    merit = evaluate(scheme, model, state, system, loads, work, dt, info)
+    t = work.scratch[0]
+    kappa_end = final_barrier(least_impulse(model, options, dt), work, options)
+    largest = complementarity(model, system, work, 0.0)[1]
+    left = pick(merit < max(options.tolerance, t.rounding), t.left, 1.0)
+    left = pick(largest <= 10.0 * kappa_end, left, 1.0)
+    for n in range(1, work.active[0] + 1):
+        w = system.contacts[work.active[n]]
+        if has_gap(work.slots[work.active[n]]):
+            left = pick(w.gap > w.step_back, left, 1.0)
+    if not few(left > 0.0):
+        return False
+    t.left, info.residual = left, merit
     return True
 
 
@@ -409,7 +434,7 @@ def search(scheme, model, state, system, loads, work, dt, length, tries, merit, 
     trial = merit
     for n in range(tries):
         if n > 0:
-            length *= 0.5
+            length = pick(trial <= max((1.0 - 1e-4 * length) * merit, enough), length, 0.5 * length)
         take_step(scheme, model, system, work, dt, length)
         trial = evaluate(scheme, model, state, system, loads, work, dt, info)
         if everywhere(trial <= max((1.0 - 1e-4 * length) * merit, enough)):
@@ -489,6 +514,8 @@ def solve(scheme, model, state, system, loads, work, options, dt, attempt, info)
         enough = max(tolerance, 0.1 * options.contact_speed * mean / kappa_end)
         if raised and everywhere(merit <= enough):
             return SETTLED
+        if attempt == WARM and n >= PATIENT and touches and few(merit >= tolerance):
+            return STALLED
         goes_on = n < WARM_LIMIT or (nears and everywhere(merit < TAIL)) or landings > 0
         if attempt <= HOP and touches and not goes_on:
             return OUT_OF_ITERATIONS
@@ -541,6 +568,7 @@ def solve(scheme, model, state, system, loads, work, options, dt, attempt, info)
             return STALLED
         if attempt in (WARM, HOP) and jump and raises < RAISES:
             late = not raised and n >= PATIENCE and somewhere(trial > SLOW)
+            late = late and (n >= PATIENT or not few(trial > SLOW))
             if late or not nearer:
                 merit = go_higher(
                     scheme, model, state, system, loads, work, dt, raised, nearer, merit, mean, info

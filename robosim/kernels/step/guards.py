@@ -4,7 +4,7 @@ Bodies turn too far, shapes go through each other, or impacts give energy.
 """
 
 from robosim.kernels.compiler.jit import kernel
-from robosim.kernels.compiler.lanes import least_of_limbs, over_limbs, pick, somewhere
+from robosim.kernels.compiler.lanes import few, least_of_limbs, over_limbs, pick, somewhere, staying
 from robosim.kernels.contact.kinematics import RECOVERY_SPEED, on_joint
 from robosim.kernels.contact.slots import goes_through
 from robosim.kernels.equations.algebra import dot
@@ -32,7 +32,18 @@ def turns_far(work, info):
         turner = pick(cosine < least, 1.0 * i, turner)
         least = min(least, cosine)
     info.turn, info.turner = least_of_limbs(least), turner
-    return somewhere(least < HALF_RADIAN)
+    return leaves_some(work, least < HALF_RADIAN)
+
+
+@kernel
+def leaves_some(work, condition):
+    """Whether a condition holds for a state; in lanes few states leave, for which it does."""
+    t = work.scratch[0]
+    left = pick(condition, 1.0, t.left)
+    if few(left > 0.0):
+        t.left = left
+        return False
+    return somewhere(staying(condition, t.left))
 
 
 @kernel
@@ -63,7 +74,7 @@ def constraints_give(model, state, system, loads, work, options, dt, fine):
     explained = over_limbs(CURVED * energy + mass * fall)
     if fine:
         explained = over_limbs(GROSS * energy + 0.5 * mass * THROWN * THROWN)
-    if not somewhere(over_limbs(work_done) > explained):
+    if not somewhere(staying(over_limbs(work_done) > explained, t.left)):
         return False
     laws = 0.0
     for j in range(model.joints.shape[0]):
@@ -86,7 +97,7 @@ def constraints_give(model, state, system, loads, work, options, dt, fine):
             laws -= contact.share * (w.f[0] * w.drift[0] + w.f[1] * w.drift[1])
         if contact.compliant != 0:
             laws += contact.share * work_of_spring(model, state, work, contact, w, dt)
-    return somewhere(over_limbs(work_done - laws) > explained)
+    return leaves_some(work, over_limbs(work_done - laws) > explained)
 
 
 @kernel

@@ -90,21 +90,33 @@ def advance_by_impacts(
 def advance(scheme, model, state, memory, loads, work, options, solver, dt, end, wants, info):
     """Advance the state by one interval dt without substeps; returns a status.
 
+    The motion is the same whether it wants VELOCITIES or not: it makes use of them where contacts
+    or torques act, or rates have bounds, and there they are always found.
+    """
+    status = find_interval(
+        scheme, model, state, memory, loads, work, options, solver, dt, end, wants, info
+    )
+    if status != CONVERGED:
+        return status
+    return end_interval(scheme, model, state, memory, loads, work, options, dt, wants, info)
+
+
+@stage
+def find_interval(scheme, model, state, memory, loads, work, options, solver, dt, end, wants, info):
+    """Find the motion over one interval, and whether it can be taken; a status.
+
     An interval in which a contact with restitution is hit is not taken, if it `wants` HITS; nor is
     one in which any contact or limit closes, if it wants EVENTS. `end` is where the interval ends
-    within the step, as a fraction of it. The motion is the same whether
-    it wants VELOCITIES or not: it makes use of them where contacts or torques act, or rates have
-    bounds, and there they are always found.
+    within the step, as a fraction of it.
     """
-    system, last_dt, push = memory.system, state.last_dt[0], 0.0
-    derives = are_duals(last_dt)
+    system = memory.system
     work.scratch[0].rounding = 0.0
     if options.accuracy > 0.0:
         work.scratch[0].rounding = max(ROUNDING / abs(dt), EXACT * options.accuracy)
     status = start_interval(scheme, model, state, system, loads, work, options, dt, end)
     if status == CONVERGED:
         status = call_solver(solver[0], solver[1], dt, info)  # solve/attempts: find_motion
-    if status == CONVERGED and not derives:
+    if status == CONVERGED and not are_duals(state.last_dt[0]):
         status = check(model, state, system, loads, work, options, dt, info)
     looks = wants & HITS and status == CONVERGED
     if looks and strikes(model, state, memory, work, options, dt) != 0:
@@ -112,22 +124,27 @@ def advance(scheme, model, state, memory, loads, work, options, solver, dt, end,
     looks = wants & EVENTS and status == CONVERGED and work.active[0] > 0
     if looks and closes(model, state, memory, work, options, dt) != 0:
         status = STRIKES
-    shows = wants & VELOCITIES != 0
-    if status == CONVERGED:
-        carry_momenta(scheme, model, system, loads, work, options, dt)
-        push = size_of_push(loads, work)
-        shows = shows or scheme.needs_velocities() or somewhere(push > 0.0)
-        shows = shows or bounds_rates(model)
-        if shows:
-            left = leave_out_open(work) if wants & FREE else 0
-            status = find_velocities(scheme, model, system, loads, work, options, dt)
-            if left > 0:
-                work.active[0] += left
-                system.valid[FACTORED] = 0
+    return status
+
+
+@stage
+def end_interval(scheme, model, state, memory, loads, work, options, dt, wants, info):
+    """Move the state along the motion that has been found; a status."""
+    system, last_dt, status = memory.system, state.last_dt[0], CONVERGED
+    carry_momenta(scheme, model, system, loads, work, options, dt)
+    push = size_of_push(loads, work)
+    shows = wants & VELOCITIES != 0 or scheme.needs_velocities() or somewhere(push > 0.0)
+    shows = shows or bounds_rates(model)
+    if shows:
+        left = leave_out_open(work) if wants & FREE else 0
+        status = find_velocities(scheme, model, system, loads, work, options, dt)
+        if left > 0:
+            work.active[0] += left
+            system.valid[FACTORED] = 0
     if status != CONVERGED:
         return status
     commit(scheme, model, state, system, work, dt, shows, wants, info)
     # The last interval of a step with derivatives is followed by none.
-    if not (derives and wants & VELOCITIES):
+    if not (are_duals(last_dt) and wants & VELOCITIES):
         learn(scheme, model, state, memory, work, dt, last_dt, shows, push, info)
     return status

@@ -70,12 +70,13 @@ def find_velocities(scheme, model, system, loads, work, options, dt):
     # The parts of a step of order four make up for each other in what the momenta show.
     arc = 0.0 if options.order == 4 else dt
     limited = begin_projection(model, system, work, dt)
-    # Not as constants, for each of which all of it would be compiled.
-    drag = work.active[0] > 0
-    status = project_pushes(scheme, model, system, loads, work, options, dt, drag)
-    if drag and (status != CONVERGED or strays(model, work, dt)):
-        drag = False
-        status = project_pushes(scheme, model, system, loads, work, options, dt, drag)
+    touches = work.active[0] > 0
+    work.scratch[0].drag = 1.0 if touches else 0.0
+    status = project_pushes(scheme, model, system, loads, work, options, dt)
+    if touches and (status != CONVERGED or strays(model, work, dt)):
+        if status != CONVERGED:
+            work.scratch[0].drag = 0.0
+        status = project_pushes(scheme, model, system, loads, work, options, dt)
         system.valid[FACTORED] = 0
     if status != CONVERGED:
         return status
@@ -86,7 +87,7 @@ def find_velocities(scheme, model, system, loads, work, options, dt):
         fits = not bears or n >= FITS or fit_friction(scheme, model, system, work, n) == 0
         if fits and not stop_rates(scheme, model, system, work, options.contact_speed, dt):
             break
-        status = project(scheme, model, system, loads, work, dt, drag)
+        status = project(scheme, model, system, loads, work, dt)
         system.valid[FACTORED] = 0
         if status != CONVERGED:
             return status
@@ -279,14 +280,14 @@ def push_along(size, normal, arm, moment, out):
 
 
 @kernel
-def project_pushes(scheme, model, system, loads, work, options, dt, drag):
+def project_pushes(scheme, model, system, loads, work, options, dt):
     """`project`, in which shapes do not pull each other; returns a status."""
     fall = abs(dt) * sqrt(dot(options.gravity, options.gravity))
-    status = project(scheme, model, system, loads, work, dt, drag)
+    status = project(scheme, model, system, loads, work, dt)
     for _ in range(RELEASES):
         if status != CONVERGED or not release(model, system, work, fall, dt):
             break
-        status = project(scheme, model, system, loads, work, dt, drag)
+        status = project(scheme, model, system, loads, work, dt)
         system.valid[FACTORED] = 0
     return status
 
@@ -327,7 +328,7 @@ def release(model, system, work, fall, dt):
 
 
 @kernel
-def project(scheme, model, system, loads, work, dt, drag):
+def project(scheme, model, system, loads, work, dt):
     """work.twists = velocities at the second knot, second order; returns a status.
 
     The momentum that left the interval plus the forces' half at this knot misses the half of
@@ -340,7 +341,7 @@ def project(scheme, model, system, loads, work, dt, drag):
     for j in range(model.joints.shape[0]):
         if work.joints[j].rows > model.joints[j].n_T + model.joints[j].n_R:
             knot_law(model, loads, work, j, dt)
-    soft = hold_contacts(scheme, model, system, work, dt, drag)
+    soft = hold_contacts(scheme, model, system, work, dt)
     if scheme.solve_held(model, system, work) != 0:
         return SINGULAR
     for i in range(model.bodies.shape[0]):
@@ -370,7 +371,9 @@ def project_free(scheme, model, system, work):
 
 @kernel
 def strays(model, work, dt):
-    """Whether the knot's velocities are farther from the interval's than a projection can be.
+    """Whether any velocities at the knot stray; lets friction not follow normal impulses there.
+
+    They are farther from the interval's than a projection can be.
 
     A projection onto what joints and contacts allow brings them nearer than the momenta are. Where
     friction follows the normal impulse it is none, and may blow up where a contact wedges.
@@ -403,12 +406,14 @@ def strays(model, work, dt):
             t.z[k] -= dot(body.inertia[k], t.y)
         for k in range(3):
             turns += body.share * t.z[k] * dot(body.inertia_inverse[k], t.z)
-    return not far <= STRAY * STRAY * (near + over_limbs(turns))
+    fine = far <= STRAY * STRAY * (near + over_limbs(turns))
+    work.scratch[0].drag = pick(fine, 1.0, 0.0)
+    return not everywhere(fine)
 
 
 @kernel
-def hold_contacts(scheme, model, system, work, dt, drag):
-    """Let all contacts in the equations resist; with `drag` friction follows normal impulses.
+def hold_contacts(scheme, model, system, work, dt):
+    """Let all contacts in the equations resist; friction follows normal impulses by `drag`.
 
     Returns whether some do so less than over an interval, as springs do.
     """
@@ -425,8 +430,8 @@ def hold_contacts(scheme, model, system, work, dt, drag):
             for i in range(3):
                 w.A[i, 2] *= part
             soft = soft or shares(contact, w) or somewhere(w.held < STIFFER)
-        if not drag:
-            w.A[0, 2], w.A[1, 2] = 0.0, 0.0
+        drags = work.scratch[0].drag != 0.0
+        w.A[0, 2], w.A[1, 2] = pick(drags, w.A[0, 2], 0.0), pick(drags, w.A[1, 2], 0.0)
         if is_companion(contact):
             w.rate = system.contacts[contact.leader].rate
         if contact.rolls != 0 or is_companion(contact):
