@@ -67,6 +67,9 @@ class Group(Together):
         if self.is_ahead:
             leave(self._leaving)
             self._pace["resides"] = 0
+            for k, memory in enumerate(self.memories):
+                if self._pace["anew"][0] >> k & 1:
+                    memory.guesses.active[:] = 0  # lanes still have the contacts of before
 
     def change(self, k: int, parts: Parts) -> None:
         """Copy the numbers of state k's model, in a group whose models may differ."""
@@ -98,7 +101,7 @@ class Group(Together):
         """Take steps as in a new group, once all states have been set since the last one."""
         self.rest = FIRST_REST
         self._pace["anew"] |= 1 << k
-        if self._pace["anew"] == 2**WIDTH - 1:
-            resides = self.is_ahead
+        if self._pace["anew"][0] == 2**WIDTH - 1:
+            resides, anew = self.is_ahead, self._pace["anew"].copy()
             self._pace[:] = np.zeros(1, dtype=self._pace.dtype)
-            self._pace["resides"] = resides
+            self._pace["resides"], self._pace["anew"] = resides, anew

@@ -137,10 +137,12 @@ class Starts:
             if self._known.get(g) is group:
                 continue
             fields = group.handle.values.carried
-            guesses = stepping.sims[g * WIDTH].parts.memory.guesses.contacts
-            begin = guesses.ctypes.data
-            # The same fields for all states of a group.
-            inside = (fields["state"][0] >= begin) & (fields["state"][0] < begin + guesses.nbytes)
+            guesses = stepping.sims[g * WIDTH].parts.memory.guesses
+            inside = np.zeros(fields.shape[1], dtype=bool)
+            # Contacts start anew with the next step; the same fields for all states of a group.
+            for array in (guesses.contacts, guesses.active):
+                begin, at = array.ctypes.data, fields["state"][0]
+                inside |= (at >= begin) & (at < begin + array.nbytes)
             if self._entering.size == 0:
                 self._entering = np.zeros((stepping.n, np.count_nonzero(~inside)), dtype=FIELD)
             self._entering[g * WIDTH : (g + 1) * WIDTH] = fields[:, ~inside]

@@ -105,9 +105,11 @@ LANES_PACE = np.dtype(  # of a group of states in lanes; what steps take is in a
         ("begun", "i8"),  # number of these at first
         ("tries", "i8"),  # 1 if that is to know what they take
         ("rest", "i8"),  # number of them the next time that it takes less
+        ("pause", "i8"),  # number of steps apart after the last one that lanes have not solved
         ("taken", "i8"),  # steps in lanes since the last comparison
         ("known", "i8"),  # steps in lanes since the last steps apart
-        ("spent", "f8"),  # by these steps in lanes, or those apart
+        ("spent", "f8"),  # by these steps in lanes
+        ("own", "f8"),  # iterations of all states in these steps apart
         ("lanes", "f8"),  # what a step in lanes took
         ("alone", "f8"),  # what one of all states apart did, 0 if not known
     ]

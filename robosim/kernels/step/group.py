@@ -27,7 +27,7 @@ from robosim.kernels.compiler.lanes import (
 )
 from robosim.kernels.contact.active_set import begin_contact
 from robosim.kernels.equations.algebra import assign, fill
-from robosim.kernels.solve.interior_point import first_barrier, least_impulse
+from robosim.kernels.solve.interior_point import least_impulse
 from robosim.kernels.solve.tree import scheme as tree
 from robosim.kernels.status import CONVERGED
 from robosim.kernels.step.interval import end_interval, find_interval
@@ -46,6 +46,7 @@ COLD = 1.5  # times as much for a single step, whose memory is in no cache
 WINDOW = 10  # steps that are compared
 SHORT = 5  # the same where states have just been apart
 LASTS = 1024  # steps in lanes after which what steps apart take is tried again
+LONGEST_PAUSE = 32  # most steps apart after one that lanes have not solved
 LONGEST = 320  # most steps apart, before lanes are tried again
 
 
@@ -145,7 +146,7 @@ def put_contacts(model, own, memory, work, options, k):
     A contact that is in the equations of some lanes only starts on the central path in the others.
     """
     guesses = memory.guesses
-    kappa = first_barrier(least_impulse(model, options, options.dt), guesses, options)
+    kappa = options.contact_speed * least_impulse(model, options, options.dt)
     for n in range(guesses.active.shape[0]):
         if guesses.active[n] == own.active[n]:
             if guesses.active[n] != 0:
@@ -205,9 +206,9 @@ def number_of(active):
 
 
 @kernel
-def cost_alone(bodies, info, contacts):
+def cost_alone(bodies, iterations, contacts):
     """What a step of one state takes, about in microseconds."""
-    return ALONE * bodies + info.iterations * (ALONE_EACH * bodies + ALONE_CONTACT * contacts)
+    return ALONE * bodies + iterations * (ALONE_EACH * bodies + ALONE_CONTACT * contacts)
 
 
 @kernel
@@ -248,9 +249,15 @@ def choose_rest(pace):
 
 
 @kernel
-def end_apart(pace):
-    """After steps apart: what they have taken is known."""
-    pace.alone, pace.spent, pace.known = pace.spent / pace.begun, 0.0, 0
+def end_apart(pace, bodies, contacts):
+    """After steps apart: what they have taken is known, unless they were too few.
+
+    `contacts` are those of all states.
+    """
+    if pace.begun >= WINDOW:
+        each = cost_alone(bodies, pace.own / (WIDTH * pace.begun), contacts / WIDTH)
+        pace.alone, pace.known = WIDTH * each, 0
+    pace.own = 0.0
     if pace.tries != 0:
         choose_rest(pace)
 
@@ -283,7 +290,7 @@ def run_group(group, solver, alone, parts, parts_kind, runs, run_kind, done, end
     ) = group
     pace = paces[0]
     changed, count, t, nb = False, runs.shape[0], work.scratch[0], model.bodies.shape[0]
-    entered, pace.anew = pace.resides == 0 and pace.apart == 0, 0
+    entered = pace.resides == 0 and pace.apart == 0
     if entered:
         for k in range(carried.shape[0]):
             if pack(carried[k], k):
@@ -296,6 +303,12 @@ def run_group(group, solver, alone, parts, parts_kind, runs, run_kind, done, end
                     own = load(parts[k], parts_kind)
                     put_contacts(model, own[2].guesses, memory, work, options, k)
         pace.resides = 1
+    elif pace.resides != 0 and pace.anew != 0:
+        for k in range(count):
+            if pace.anew >> k & 1:
+                own = load(parts[k], parts_kind)
+                put_contacts(model, own[2].guesses, memory, work, options, k)
+    pace.anew = 0
     implicit = False
     for i in range(count):
         implicit = implicit or has_servos(load(runs[i], run_kind).gains)
@@ -308,18 +321,22 @@ def run_group(group, solver, alone, parts, parts_kind, runs, run_kind, done, end
             for i in range(count):
                 own, run = load(parts[i], parts_kind), load(runs[i], run_kind)
                 if pace.resides != 0:
-                    take_out(state, memory.guesses, own[1], own[2].guesses, i)
+                    if not entered:
+                        take_out(state, memory.guesses, own[1], own[2].guesses, i)
                     fill(0, own[2].system.valid)
                 done[i], behind[i] = reached, 0
                 call_steps(alone[0], alone[1], parts, runs, done, i, last)
                 failed = failed or done[i] < last
-                contacts = number_of(own[2].guesses.active)
                 for k in range(reached, done[i]):
-                    pace.spent += cost_alone(nb, run.infos[k], contacts)
+                    pace.own += run.infos[k].iterations
             pace.resides, pace.apart = 0, pace.apart - (last - reached)
             reached = last
             if pace.apart == 0:
-                end_apart(pace)
+                # Of the contacts only those at the end are known, whatever steps a call takes.
+                contacts = 0
+                for i in range(count):
+                    contacts += number_of(load(parts[i], parts_kind)[2].guesses.active)
+                end_apart(pace, nb, contacts)
             if pace.apart == 0 and reached < end and not failed:
                 fill(0, memory.guesses.active)
                 for k in range(count):
@@ -363,8 +380,13 @@ def run_group(group, solver, alone, parts, parts_kind, runs, run_kind, done, end
         arguments = (model, state, memory, loads, work, options, wants, info[0])
         if not (found and together(end_step, arguments) and info[0].status == CONVERGED):
             fill(0, memory.system.valid)
-            break
-        entered = False
+            if not are_states(t.left):
+                break
+            # Where it fails again at once, for longer.
+            pace.pause = min(max(2 * pace.pause, 1), LONGEST_PAUSE)
+            pace.apart, pace.begun, pace.tries = pace.pause, pace.pause, 0
+            continue
+        entered, pace.pause = False, 0
         for k in range(carried.shape[0]):
             if not (leaving and lane(t.left, k) != 0.0):
                 unpack(shown[k])
@@ -400,7 +422,7 @@ def run_group(group, solver, alone, parts, parts_kind, runs, run_kind, done, end
                         k,
                     )
                     contacts = number_of(own[2].guesses.active)
-                    spent += COLD * cost_alone(nb, run.infos[reached - 1], contacts)
+                    spent += COLD * cost_alone(nb, run.infos[reached - 1].iterations, contacts)
         if are_states(t.left):
             compare(pace, spent, nb)
     if not are_states(t.left) or entered:
