@@ -258,12 +258,14 @@ def test_what_writes_by_address_is_called_by_no_kernel(compiled):
 
     Controllers are handed what they write.
     """
-    callers = {("parts", "call_solver")}
+    by_address = {("parts", "call_solver"), ("addresses", "call_steps")}
+    callers = set(by_address)
     before = 0
     while before != (before := len(callers)):
         callers |= {key for key, f in compiled.items() if any(c[0] in callers for c in f.calls)}
-    assert {("interval", "advance"), ("run", "run_steps"), ("group", "take_step")} <= callers
-    for key in callers - {("parts", "call_solver")}:
+    assert {("interval", "advance"), ("run", "run_steps"), ("group", "find_step")} <= callers
+    assert ("group", "run_group") in callers
+    for key in callers - by_address:
         marks = {getattr(mark, "id", "") for mark in compiled[key].node.decorator_list}
         assert marks & {"stage", "bridge"}, key
 

@@ -197,7 +197,8 @@ def start_near(model, state, memory, loads, work, held, goal_rate, dt):
             if joint.law != 0 or held[v] != 0:
                 w.rows = n + m
     graph.end_joints(model, memory.system, work)
-    status = project(graph, model, memory.system, loads, work, 1.0, False)
+    work.scratch[0].drag = 0.0
+    status = project(graph, model, memory.system, loads, work, 1.0)
     memory.system.valid[FACTORED] = 0
     if status != CONVERGED:
         return status
