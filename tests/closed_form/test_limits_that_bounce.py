@@ -198,7 +198,8 @@ def test_slow_hits_and_rest_do_not_bounce():
 def test_states_of_a_batch_bounce_as_they_do_alone():
     robot = slider(0.8)
     batch = BatchSimulation(robot, 9, DT, gravity=(0, 0, 0))
-    speeds = np.linspace(0.5, 4.0, 9)
+    # None comes to its stop just at the end of a step, where rounding tells in which it bounces.
+    speeds = np.linspace(0.51, 4.03, 9)
     batch.set_state(np.zeros((9, 1)), speeds[:, None])
     batch.rollout(200)
     for i, speed in enumerate(speeds):

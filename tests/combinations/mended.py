@@ -152,4 +152,25 @@ MENDED: tuple[tuple[str, Sequence[str], Mapping[str, Sequence[int]]], ...] = (
             "compliant": [1],
         },
     ),
+    # Rounding shortened the last step towards a solution, and its derivatives with it.
+    (
+        "derivatives_are_those_of_the_step",
+        (
+            "fixed_orientation", "spline", "massless", "on_capsule", "block", "damping", "rotor",
+        ),
+        {
+            "": [1, -23, -80, -100, 8, 0, 61],
+            "fixed_orientation": [100, -46, 37, 100, 3, 25, -55, -85, -33, -60, -34, -58, -25,
+                -82, -30, -95, -46, -99, 55, -4, -80, -48, -100, -39, 79, -28, -64],
+            "spline": [-100, 63, -2, 88, 92, -100, 21, -18, 100, -41, 59, -86, 62, 1, 100, -20,
+                64, 46, -60, 99, 100, -49, -73, 99, 57],
+            "massless": [100, -42, 100, -52, 46, -100, 17, 32, -29, 61, 60, 71, -45, 36, 2, -35,
+                17, 69, 89, -21, 86, -100, -26, 8, 4, -40, 93, -37, 52, 79, 96, -10, 49, -83,
+                -53, -19, 52, -94, 60, 74, 68, 100, 7, 44, 16, -17, 99, -11, -100, 92],
+            "on_capsule": [-73, -76, -96, 49, -63, -34, -90],
+            "block": [0, -82, 1, -86, 100, 40, 18],
+            "damping": [0, -54, 0, 14, 60],
+            "rotor": [4, 11],
+        },
+    ),
 )  # fmt: skip

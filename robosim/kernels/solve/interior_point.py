@@ -73,6 +73,7 @@ EVEN = 1e-4  # part of the barrier by which products may be off it at the end of
 FLAT = 1e-7  # and by which smooth contacts may be at the end, which is near their rounding
 LANDINGS = 3  # iterations at the end of an attempt that bring products to the barrier
 HIGHER = 10.0  # factor by which it is, from the second time on
+ROUNDED = 10.0  # times the tolerance that may be left by a step whose derivatives are taken
 REFINE = 1e-4  # [m/s], residual below which a direction may be lost in rounding
 FOLLOWS = 0.7  # part by which slip speeds that lag behind follow in a step
 WIDE = 0.1  # least slack of contacts over what slip speeds lag behind by
@@ -367,7 +368,11 @@ def first_barrier(impulse, guesses, options):
 @kernel
 def is_solved(scheme, model, system, work, options, merit, largest, kappa_end):
     """Whether all equations hold to their tolerances, for products of contacts up to `largest`."""
-    exact = everywhere(merit < max(options.tolerance, work.scratch[0].rounding))
+    within = max(options.tolerance, work.scratch[0].rounding)
+    if are_duals(merit):
+        # One more iteration follows, and the numbers alone have been solved before.
+        within = ROUNDED * within
+    exact = everywhere(merit < within)
     if not (exact and everywhere(largest <= 10.0 * kappa_end)):
         return False
     # Forces are impulses over dt: those of the last step, taken over, would be seen to be off.
@@ -495,6 +500,9 @@ def solve(scheme, model, state, system, loads, work, options, dt, attempt, info)
         uneven = max(largest - kappa_end, kappa_end - smallest) if touches else 0.0
         level = not are_duals(merit) or is_level(uneven, uneven_before, kappa_end)
         level = level and is_settled(kappa_end, aim)
+        if are_duals(merit) and polished:
+            # A shortened step has a part of the derivatives alone.
+            level = level and everywhere(length >= 1.0)
         lands = lands_again(attempt, landings, even * kappa_end, uneven, uneven_before, even < EVEN)
         if solved and lands and not are_duals(merit):
             # The last step to the final barrier leaves most products above it. A jump lands on it,
@@ -560,6 +568,9 @@ def solve(scheme, model, state, system, loads, work, options, dt, attempt, info)
         # Warm starts may get worse by a first step, with the factors of the last knot.
         if jump or (attempt == WARM and touches):
             enough = LOOSE
+        if are_duals(merit):
+            # Where rounding is all that is left, a whole step need not come nearer.
+            enough = max(enough, ROUNDED * tolerance)
         tries = 1 if whole > 0 else (5 if jump else 10)
         trial, length, nearer = search(
             scheme, model, state, system, loads, work, dt, length, tries, merit, enough, info
