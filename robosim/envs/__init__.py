@@ -10,7 +10,6 @@ try:
 except ImportError:
     raise MissingExtraError(f"environments need gymnasium; get it with: {install('gym')}") from None
 
-from robosim.envs.caching import row
 from robosim.envs.compiled import CompiledTask, Functions
 from robosim.envs.errors import ActionError, ClosedError, ResetNeededError, TaskError
 from robosim.envs.registration import register
@@ -18,6 +17,7 @@ from robosim.envs.single import RobotEnv
 from robosim.envs.task import Moment, Start, Targets, Task, Torques
 from robosim.envs.tasks import TASKS
 from robosim.envs.vector import RobotVectorEnv
+from robosim.kernels.compiler.content import row
 from robosim.learning.domain import Domain
 from robosim.submodules import on_first_use
 

@@ -12,13 +12,12 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.core.errors import NumbaError
 from numpy.typing import ArrayLike, NDArray
 
 from robosim.description.mechanism import Mechanism
-from robosim.envs.caching import row
 from robosim.envs.errors import TaskError
 from robosim.envs.task import ARRAYS, Moment, Start, Task
+from robosim.kernels.compiler.content import row
 from robosim.validation import Array
 
 Rows = NDArray[np.int64]
@@ -216,7 +215,7 @@ class CompiledTask(Task):
         ):
             try:
                 call()
-            except NumbaError as error:
+            except Exception as error:  # numba raises several kinds
                 raise TaskError(
                     f"numba cannot compile {names} (what they call takes `row` as well): {error}"
                 ) from error

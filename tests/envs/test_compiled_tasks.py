@@ -21,10 +21,10 @@ from robosim.envs import (
     TaskError,
     row,
 )
-from robosim.envs.caching import digest_of
 from robosim.envs.tasks.a1_stairs import AHEAD, BEGIN, DEPTH, A1Stairs
 from robosim.envs.tasks.a1_walk import A1Walk
 from robosim.envs.tasks.bases import base_of
+from robosim.kernels.compiler.content import digest_of
 
 Array = np.ndarray
 

@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike
 from robosim.description.body import Geometry
 from robosim.description.mechanism import Mechanism
 from robosim.description.obstacles import HalfSpace
-from robosim.envs.caching import row
 from robosim.envs.compiled import Functions
 from robosim.envs.task import Draws
 from robosim.envs.tasks.a1_walk import SIZE, TERMS, A1Walk, begin, has_fallen, judge_over
 from robosim.envs.tasks.a1_walk import look as look_without_heights
+from robosim.kernels.compiler.content import row
 from robosim.loaders import load
 
 BEGIN, DEPTH, WIDTH = 0.8, 0.35, 4.0  # [m] place of the first step; depth and width of each

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robosim.description.mechanism import Mechanism
-from robosim.envs.caching import row
 from robosim.envs.compiled import CompiledTask, Functions
 from robosim.envs.task import Draws, Targets
 from robosim.envs.tasks.bases import look_from_base, turn_to, upright
+from robosim.kernels.compiler.content import row
 from robosim.loaders import load
 from robosim.policies.quantities import Term
 from robosim.policies.task import PolicyTask

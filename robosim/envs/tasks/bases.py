@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from robosim import quaternions
-from robosim.envs.caching import row
+from robosim.kernels.compiler.content import row
 from robosim.validation import Array
 
 
