@@ -417,6 +417,8 @@ def hold_contacts(scheme, model, system, work, dt):
 
     Returns whether some do so less than over an interval, as springs do.
     """
+    drags = work.scratch[0].drag != 0.0
+    all_drag = everywhere(drags)
     soft = False
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
@@ -430,8 +432,8 @@ def hold_contacts(scheme, model, system, work, dt):
             for i in range(3):
                 w.A[i, 2] *= part
             soft = soft or shares(contact, w) or somewhere(w.held < STIFFER)
-        drags = work.scratch[0].drag != 0.0
-        w.A[0, 2], w.A[1, 2] = pick(drags, w.A[0, 2], 0.0), pick(drags, w.A[1, 2], 0.0)
+        if not all_drag:
+            w.A[0, 2], w.A[1, 2] = pick(drags, w.A[0, 2], 0.0), pick(drags, w.A[1, 2], 0.0)
         if is_companion(contact):
             w.rate = system.contacts[contact.leader].rate
         if contact.rolls != 0 or is_companion(contact):
