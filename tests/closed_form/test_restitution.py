@@ -356,6 +356,23 @@ def test_a_cylinder_without_friction_loses_no_energy(size, floor, drops, dt):
         assert sim.energy() == pytest.approx(before, rel=5e-3)
 
 
+@pytest.mark.parametrize("dt", [0.0005, 0.001])
+@pytest.mark.parametrize("floor", FLOORS)
+def test_a_box_without_friction_loses_no_energy(floor, dt):
+    """Also where two corners are hit in one step: an impact lets features be looked for again."""
+    rng = np.random.default_rng(5)
+    shape = Geometry("box", (0.16, 0.16, 0.1), restitution=1.0, friction=0.0)
+    body = Body("b", 1.0, np.diag([0.004, 0.004, 0.007]), collisions=(shape,))
+    robot = free(body, obstacles=[FLOORS[floor]])
+    for _ in range(4):
+        turn = rng.normal(size=4)
+        sim = Simulation(robot, dt)
+        sim.set_state([0, 0, 0.6, *turn / np.linalg.norm(turn)], [0.1, 0, 0, 3, 2, 1])
+        before = sim.energy()
+        sim.run(3.0)
+        assert sim.energy() == pytest.approx(before, rel=5e-3)
+
+
 def test_a_box_that_falls_flat_rises_flat():
     """All four corners are hit together."""
     e = 0.5

@@ -128,6 +128,7 @@ LOOK = np.dtype(  # at a pair, the last one
         ("until", "f8"),  # travel of both bodies up to which the shapes are apart, or -inf
         ("still", "f8"),  # and up to which the features that were found last serve, or -inf
         ("margin", "f8"),  # within which these were found [m]
+        ("marks", "i8"),  # of these features in their slots
         ("body_a", "i8"),  # as in PAIR
         ("body_b", "i8"),
         # Of a plane between convex shapes, from the one of the higher kind and in its axes:

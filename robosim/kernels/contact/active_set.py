@@ -46,6 +46,7 @@ from robosim.kernels.contact.slots import (
     find_pair,
     has_turned_rim,
     in_use,
+    marks_of,
     note_found,
     take_again,
 )
@@ -160,7 +161,7 @@ def choose_features(model, state, memory, work, options, dt, kappa, fall):
         p, pair = near[n], pairs[near[n]]
         # Derivatives are those of what moves features as well.
         known = found[p].known != 0 and not are_duals(kappa)
-        known = known and take_again(model, guesses, work, p)
+        known = known and take_again(model, guesses, work, p, system.looks[p].marks)
         count = 0
         if not known:
             if found[p].margin > 0.0:
@@ -173,6 +174,8 @@ def choose_features(model, state, memory, work, options, dt, kappa, fall):
         if not known and (count > 0 or in_use(ids, pair)):
             assign_slots(model, guesses, work, p, count)
             touch = True
+        if not known:
+            system.looks[p].marks = marks_of(ids, pair)
         if touch and pair.compliant != 0:
             find_depth(work, system.contacts, pair, system.pose1)
         for slot in range(pair.slot_begin, pair.slot_end):

@@ -86,9 +86,24 @@ def serve_again(model, work, pair, count):
 
 
 @kernel
-def take_again(model, guesses, work, p):
-    """Put the features of the last step into the slots of pair p; whether all are known."""
+def marks_of(ids, pair):
+    """A number that tells features of a pair in its slots from others."""
+    marks = 0
+    for slot in range(pair.slot_begin, pair.slot_end):
+        marks += (ids[slot] + 1) * (slot + 1)
+    return marks
+
+
+@kernel
+def take_again(model, guesses, work, p, marks):
+    """Put the features of the last step into the slots of pair p; whether all are known.
+
+    These have to be the features with the `marks` of those that were found last.
+    """
     pair, ids, first = model.collision.pairs[p], work.ids, model.contacts.shape[0]
+    # After an impact, or a step that was not taken, there are others.
+    if marks_of(ids, pair) != marks:
+        return False
     for slot in range(pair.slot_begin, pair.slot_end):
         if ids[slot] == THIS_STEP or (ids[slot] >= 0 and guesses.active[slot] == 0):
             return False
