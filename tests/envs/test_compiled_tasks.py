@@ -81,6 +81,7 @@ def begin(start: Any, i: int, q: Array, v: Array) -> None:
     q[0] += start.drawn[i].turn
 
 
+@row
 def look(now: Any, i: int, out: Array) -> None:
     for k in range(2):
         out[k], out[2 + k], out[4 + k] = now.q[i, k], now.v[i, k], now.drawn[i].goal[k]
@@ -253,6 +254,23 @@ def test_functions_that_would_write_elsewhere_are_refused(
 ) -> None:
     with pytest.raises(TaskError, match=told):
         RobotEnv("double_pendulum", Compiled(given=FUNCTIONS._replace(**changed)))
+
+
+def later_seen(now: Any, i: int, out: Array) -> None:
+    look(now, i, out)
+    if now.time[i] > 0.03:
+        out[4] = np.inf
+        out[5] = np.nan
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.01])
+def test_what_is_observed_is_finite_before_it_is_clipped(noise: float) -> None:
+    task = Compiled(given=FUNCTIONS._replace(observe=later_seen), noise=noise)
+    env = RobotEnv("double_pendulum", task)
+    env.reset(seed=0)
+    env.step([0.0, 0.0])
+    with pytest.raises(TaskError, match="entry 4 of what is observed is inf in row 0"):
+        env.step([0.0, 0.0])
 
 
 def test_what_is_not_finite_is_named() -> None:
