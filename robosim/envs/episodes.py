@@ -101,14 +101,14 @@ class Episodes:
         self.now = Moment(robot, task.dt, drawn=self.chance.drawn, **arrays)
         self.now.q[:], self.now.v[:] = self.batch.q, self.batch.v
         self.everyone = np.arange(n)
-        # The task itself, as far as its functions are compiled.
-        self._looks = self._judges = None
+        # Whether observations, and rewards with ends, are those of compiled functions.
+        self._looks = self._judges = False
         if isinstance(task, CompiledTask):
             task.try_out(self.now)
+            self._loops, self._terms = task.loops(), task.functions().terms
             self._arrays = task.arrays(self.now)._replace(drawn=self.chance.records)
-            self._looks = None if task.overrides("observe") else task
-            own = task.overrides("reward") or task.overrides("done")
-            self._judges = None if own else task
+            self._looks = not task.overrides("observe")
+            self._judges = not (task.overrides("reward") or task.overrides("done"))
         first = np.asarray(task.observe(self.now.rows(self.everyone[:1])))
         if first.ndim != 2 or len(first) != 1:
             raise TaskError(f"observe must give (n, no), not {first.shape} for n = 1")
@@ -238,10 +238,10 @@ class Episodes:
     def _judged(self, live: Mask) -> tuple[Array, dict[str, Array], Mask]:
         """Rewards (n,), their terms, and whose episode the task terminates, (n,)."""
         task, now, reward = self.task, self.now, np.zeros(self.n)
-        if self._judges is not None:
-            names, ended = self._judges.functions().terms, np.empty(self.n, dtype=bool)
+        if self._judges:
+            names, ended = self._terms, np.empty(self.n, dtype=bool)
             values = np.empty((self.n, len(names)))
-            bad = self._judges.loops().judge(self._arrays, live, values, reward, ended)
+            bad = self._loops.judge(self._arrays, live, values, reward, ended)
             if bad != NOTHING:
                 for name, term in zip(names, values.T, strict=True):
                     self._finite(f"reward '{name}'", term, live)
@@ -293,8 +293,8 @@ class Episodes:
         TaskError
             If `Task.observe` gives a wrong shape, or a value that is not finite.
         """
-        if self._looks is not None:
-            return self._looked(self._looks, which)
+        if self._looks:
+            return self._looked(which)
         now = self.now if len(which) == self.n else self.now.rows(which)
         found = np.asarray(self.task.observe(now), dtype=float)
         if found.shape != (len(which), self.size):
@@ -307,13 +307,13 @@ class Episodes:
             np.clip(seen, self.low, self.high, out=seen)
         return seen
 
-    def _looked(self, task: CompiledTask, which: Rows) -> NDArray[np.float32]:
+    def _looked(self, which: Rows) -> NDArray[np.float32]:
         """The same by a compiled task."""
         noise = self.chance.noise(which, self.size) if self._noisy else self._quiet
         seen = np.empty((len(which), self.size), dtype=np.float32)
-        bad = task.loops().look(self._arrays, which, noise, self.low, self.high, seen)
+        bad = self._loops.look(self._arrays, which, noise, self.low, self.high, seen)
         if bad != NOTHING:
             # Bounds and noise hide it in `seen`.
-            found = np.asarray(task.observe(self.now.rows(which)))
+            found = self.task.observe(self.now.rows(which))
             self._finite("what is observed", found, np.arange(len(which)))
         return seen
