@@ -204,9 +204,10 @@ class SimulationBase:
         progress : bool
             Whether to show a progress bar on stderr and, with an accuracy, the shortest interval.
         every : int
-            Number of steps between samples of the log. The motion does not depend on it. In
-            maximal coordinates, without contacts and torques, steps that are not logged take two
-            thirds of the time, because the velocities at their ends are not computed.
+            Number of steps between samples of the log. The motion does not depend on it, but for
+            steps to an accuracy: those that are not logged are taken together where the same acts
+            over them. In maximal coordinates, without contacts and torques, steps that are not
+            logged take two thirds of the time, as the velocities at their ends are not computed.
         also : str or sequence of str
             Further quantities to log, evaluated at the time of each sample: "sensors", "contacts",
             "frames", "joint_wrenches", or a single one, such as "frame:FR_foot". And "steps": the

@@ -46,8 +46,8 @@ class Simulation(Knot):
     accuracy : float [m] or None
         Largest error of any point of a body that is made per second of motion. Each step is then
         taken in as many intervals as this needs, and an interval ends wherever a contact or limit
-        closes. See the guide "How accurate is my simulation?". By default a step is one interval.
-        Not with lanes or derivatives.
+        closes. Steps between logged knots may be taken together. See the guide "How accurate is my
+        simulation?". By default a step is one interval. Not with lanes or derivatives.
     tolerance : float [m/s]
         Largest residual of the step equations. The residual of the dynamics is a velocity in the
         mass metric; that of joints and contacts is a violation divided by the timestep.

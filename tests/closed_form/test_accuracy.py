@@ -5,7 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import robosim
 from robosim import Body, ContactPoint, Joint, Mechanism, PointSpring, Simulation
+from robosim.controllers import PD, stand
 from robosim.models.builders import double_pendulum, pendulum
 
 G = 9.81
@@ -44,14 +46,15 @@ def height(restitution: float, fall: float, time: float) -> float:
 @pytest.mark.parametrize("accuracy", [1e-2, 1e-3, 1e-4, 1e-5, 1e-6])
 @pytest.mark.parametrize("timestep", [0.002, 0.01, 0.05])
 @pytest.mark.parametrize("order", [2, 4])
-def test_a_ball_bounces_ten_times(timestep, accuracy, order):
+@pytest.mark.parametrize("every", [1, 80])
+def test_a_ball_bounces_ten_times(timestep, accuracy, order, every):
     """Its error grows by the time that each impact is off, never beyond the accuracy."""
     sim = Simulation(ball(0.9), timestep, accuracy=accuracy, order=order)
     sim.set_state([0, 0, 0.6, 1, 0, 0, 0])
-    sim.run(4.0)
+    sim.run(4.0, every=every)
     expected = 0.1 + height(0.9, 0.5, 4.0)
     assert abs(sim.q[2] - expected) < 4.0 * accuracy
-    assert 10 <= sim.step_sizes.events <= 20
+    assert 10 <= sim.step_sizes.events <= (20 if every == 1 else 30)
 
 
 @pytest.mark.parametrize("accuracy", [1e-2, 1e-4, 1e-6])
@@ -67,13 +70,15 @@ def test_bounces_without_end_come_to_rest(accuracy):
 
 @pytest.mark.parametrize("timestep", [0.001, 0.005, 0.02])
 @pytest.mark.parametrize("accuracy", [1e-3, 1e-4, 1e-5, 1e-6])
-def test_a_block_slides_to_rest(timestep, accuracy):
+@pytest.mark.parametrize("every", [1, 20])
+def test_a_block_slides_to_rest(timestep, accuracy, every):
     """It comes v^2 / (2 mu g) far, wherever in a step it stops."""
     sim = Simulation(block(0.5), timestep, accuracy=accuracy)
     sim.set_state([0, 0, 0.05, 1, 0, 0, 0], [1.0, 0, 0, 0, 0, 0])
-    sim.run(0.4)
+    sim.run(0.4, every=every)
     assert abs(sim.q[0] - 1.0 / (2 * 0.5 * G)) < 0.2 * accuracy
-    assert abs(sim.v).max() < 1e-9
+    # The gap that a resting contact has grows with the interval, and shrinks in the last step.
+    assert abs(sim.v).max() < (1e-9 if every == 1 else 1e-8)
 
 
 @pytest.mark.parametrize("accuracy", [1e-3, 1e-4, 1e-5, 1e-6])
@@ -121,10 +126,54 @@ def test_a_motion_that_does_not_change_takes_one_interval():
     assert lying.step_sizes.intervals - before == 10
 
 
+def test_time_steps_between_logged_knots_are_taken_together():
+    """Up to 64 of a motion that does not change, and that before a logged knot by itself."""
+    coasting = Simulation(ball(0.0), 0.01, gravity=(0, 0, 0), accuracy=1e-4)
+    coasting.set_state([0, 0, 1.0, 1, 0, 0, 0], [1.0, 0, 0, 0, 0, 0])
+    coasting.run(2.0, every=100)
+    # 1, 1, 2, 4, 8, 16 and 32 are 64 steps, as a part may be twice as long as that before.
+    # Then 35 and 1 of the first row, and 64, 35 and 1 of the second.
+    assert coasting.step_sizes.intervals == (7 + 1 + 1) + (1 + 1 + 1)
+    assert coasting.step_sizes.shortest == pytest.approx(0.01)
+    assert coasting.q[0] == pytest.approx(2.0, abs=1e-12)
+    assert coasting.steps == 200
+
+
+def lands(every, parts=1, controller=None, **options):
+    """An A1 that lands under an implicit PD, after 0.4 s; also what was logged."""
+    sim = Simulation(robosim.load("a1"), 0.002, accuracy=1e-3, **options)
+    sim.place(gap=0.05)
+    controller = controller or stand(sim.robot, implicit=True)
+    logs = [sim.run(0.4 / parts, controller, every=every) for _ in range(parts)]
+    return sim, np.concatenate([log.q for log in logs])
+
+
+def test_time_steps_taken_together_are_as_accurate():
+    """And take fewer intervals; runs may be divided between rows of the log, to the last bit."""
+    each, rows = lands(1)
+    seldom, few = lands(20)
+    assert seldom.step_sizes.intervals < 0.5 * each.step_sizes.intervals
+    np.testing.assert_allclose(few, rows[::20], rtol=0, atol=1e-4)
+    np.testing.assert_allclose(seldom.accelerations(), each.accelerations(), rtol=0, atol=0.1)
+    divided, same = lands(20, parts=5)
+    assert divided.q.tobytes() == seldom.q.tobytes()
+    assert same.tobytes() == few.tobytes()
+
+
+def test_time_steps_under_control_are_not_taken_together():
+    """A controller that acts in each step sees each knot, whatever is logged."""
+    robot = robosim.load("a1")
+    explicit = stand(robot)
+    moving = PD(robot, lambda t: np.sin(np.outer(t, np.ones(12))), 40.0, 1.0, implicit=True)
+    for controller in (explicit, moving, lambda sim: explicit):
+        each, seldom = (lands(every, controller=controller)[0] for every in (1, 20))
+        assert each.q.tobytes() == seldom.q.tobytes()
+        assert each.step_sizes == seldom.step_sizes
+
+
 @pytest.mark.parametrize("accuracy", [1e-2, 1e-3, 1e-4])
 def test_a_pendulum_is_as_accurate_as_asked(accuracy):
     """Against itself at a hundredth of the accuracy, with a servo that pulls it aside."""
-    from robosim.controllers import PD
 
     def end(asked):
         robot = pendulum()
@@ -163,13 +212,14 @@ def test_parts_of_order_four_are_longer_and_nearer():
     assert 0 < meets.fourth_order_steps < 100
 
 
-def test_energy_has_no_trend():
+@pytest.mark.parametrize("every", [1, 50])
+def test_energy_has_no_trend(every):
     """Of a double pendulum that swings wildly for 2000 s."""
     sim = Simulation(double_pendulum(), 0.02, accuracy=1e-3)
     sim.set_state([2.0, 0.5])
     begin, means = sim.energy(), []
     for _ in range(10):
-        sim.run(199.0, every=100)
+        sim.run(199.0, every=every)
         energies = []
         for _ in range(50):
             sim.step()

@@ -63,8 +63,9 @@ INFO = np.dtype(
     ]
 )
 
-PART = np.dtype(  # of a step to an accuracy; times are fractions of the step but for lengths
+PART = np.dtype(  # of a step to an accuracy; times are in time steps, but for lengths
     [
+        ("end", "f8"),  # the number of time steps that are taken together
         ("at", "f8"),  # where the part begins
         ("until", "f8"),  # and ends
         ("length", "f8"),  # [s]
@@ -76,7 +77,7 @@ PART = np.dtype(  # of a step to an accuracy; times are fractions of the step bu
         # Of the interval that was solved last, or of all of the part's in the end:
         ("ahead", "f8"),  # when a contact or limit closes, after the first knot [s]
         ("landed", "i8"),  # 1 or more if something closes that was as good as closed
-        ("stopped", "f8"),  # speed of the fastest slip that comes to rest [m/s]
+        ("stopped", "f8"),  # speed of the fastest slip or opening that comes to rest [m/s]
         # Of all parts of the step so far, as in INFO:
         ("count", "i8"),  # intervals
         ("gap", "f8"),
@@ -88,7 +89,7 @@ PART = np.dtype(  # of a step to an accuracy; times are fractions of the step bu
 
 PACE = np.dtype(  # of steps to an accuracy, since a start
     [
-        ("level", "i8"),  # how often the last step was halved for its last part
+        ("level", "i8"),  # how often a time step is halved for the last part, or less 0: doubled
         ("intervals", "i8"),
         ("events", "i8"),  # intervals that ended where something closed
         ("shortest", "f8"),  # interval [s], 0 for none

@@ -43,19 +43,21 @@ BALL = 2.5  # square of a ball's radius, over that of its gyration
 
 
 @bridge
-def step_to_accuracy(scheme, model, state, memory, loads, work, options, solver, wants, info):
-    """As `step`: advance the state by options.dt, in parts whose errors are small enough.
+def step_to_accuracy(
+    scheme, model, state, memory, loads, work, options, solver, count, wants, info
+):
+    """As `step`: advance the state by a `count` of options.dt, in parts whose errors are small.
 
-    Of a step that fails, info.shortest is the time from its beginning to where it fails [s].
+    If that fails, info.shortest is the time from its beginning to where it fails [s].
     """
     part, pace = work.part[0], memory.guesses.pace[0]
     save(state, memory.guesses, work)
-    begin_step(part, loads, memory.guesses, options, info)
-    while part.at < 1.0:
+    begin_step(part, loads, memory.guesses, options, count, info)
+    while part.at < part.end:
         if part.until <= part.at:
-            part.until, part.event = end_of_part(part.at, pace.level), 0
+            part.until, part.event = end_of_part(part, pace.level), 0
         part.length = (part.until - part.at) * options.dt
-        info.substeps, info.status = 2 ** min(pace.level, 30), UNRESOLVED
+        info.substeps, info.status = 2 ** min(max(pace.level, 0), 30), UNRESOLVED
         if part.length < SHORTEST:
             break
         info.status = take_part(
@@ -73,7 +75,7 @@ def step_to_accuracy(scheme, model, state, memory, loads, work, options, solver,
             if part.event != 0 and model.restitution.shape[0] > 0:
                 soon, close = 2.0 * BRIEF, REACHED * grace(options)
                 bounce(scheme, model, state, memory, loads, work, options, soon, close)
-            if part.at < 1.0:
+            if part.at < part.end:
                 copy_state(state, work.begun)
                 copy_guesses(memory.guesses, work.begun_guesses)
             continue
@@ -83,7 +85,7 @@ def step_to_accuracy(scheme, model, state, memory, loads, work, options, solver,
         else:
             halve(part, pace, work, info.status)
     info.substeps, info.order = max(part.count, 1), part.order
-    if part.at >= 1.0:
+    if part.at >= part.end:
         info.status, info.gap, info.violation = CONVERGED, part.gap, part.violation
         info.turn, info.turner = part.turn, part.turner
         note(pace, info)
@@ -96,16 +98,17 @@ def step_to_accuracy(scheme, model, state, memory, loads, work, options, solver,
 
 
 @kernel
-def begin_step(part, loads, guesses, options, info):
-    """What a step begins with, and the infos that its parts add to."""
+def begin_step(part, loads, guesses, options, count, info):
+    """What a step, or a `count` of them, begins with, and the infos that its parts add to."""
     info.order = allowed_order(loads, options)
     for k in range(guesses.active.shape[0] if info.order == 4 else 0):
         info.order = 2 if guesses.active[k] != 0 else info.order
     part.order = info.order
     part.at, part.until, part.event, part.known, part.count = 0.0, 0.0, 0, 0, 0
+    part.end = float(count)
     part.gap, part.violation, part.turn, part.turner = inf, 0.0, 1.0, 0.0
     info.iterations = 0
-    info.shortest, info.error, info.events = options.dt, 0.0, 0
+    info.shortest, info.error, info.events = count * options.dt, 0.0, 0
 
 
 @bridge
@@ -233,7 +236,7 @@ def accept(part, pace, info):
         part.turn, part.turner = info.turn, info.turner
     if part.event != 0:
         info.events += 1
-    elif pace.level > 0:
+    elif is_longer(part, pace.level):
         pace.level -= 1
     part.at, part.known = part.until, 0
 
@@ -242,23 +245,31 @@ def accept(part, pace, info):
 def halve(part, pace, work, status):
     """Let a part end earlier, after about half of it. What the first half came to may be known."""
     middle, level = 0.5 * (part.at + part.until), 0
-    while end_of_part(part.at, level) - part.at > 0.505 * (part.until - part.at) and level < 60:
+    while is_longer(part, level):
+        level -= 1
+    while end_of_part(part, level) - part.at > 0.505 * (part.until - part.at) and level < 60:
         level += 1
     pace.level = level
-    part.until, part.event = end_of_part(part.at, level), 0
+    part.until, part.event = end_of_part(part, level), 0
     part.known = 1 if status == CONVERGED and part.until == middle else 0
     if part.known != 0:
         keep_end(work.middles, work.ends)
 
 
 @kernel
-def end_of_part(at, level):
-    """Where a part ends that begins at a fraction `at` of the step: at a multiple of 2^-level."""
+def is_longer(part, level):
+    """Whether all that is taken together is at least twice as long as parts of this level."""
+    return 2.0 * 0.5**level <= part.end
+
+
+@kernel
+def end_of_part(part, level):
+    """Where a part ends, by its beginning: at a multiple of 2^-level time steps, or at the end."""
     size = 0.5**level
-    until = (floor(at / size) + 1.0) * size
-    if until - at < SLIVER * size:
+    until = (floor(part.at / size) + 1.0) * size
+    if until - part.at < SLIVER * size:
         until += size
-    return min(until, 1.0)
+    return min(until, part.end)
 
 
 @kernel

@@ -31,8 +31,9 @@ def closes(model, state, memory, work, options, dt):
     Or where one that is compliant has touched or parted.
 
     Leaves in part.ahead when the first one does, a little before, after the first knot [s]. And in
-    part.stopped the fastest slip that has come to rest in the interval [m/s]; part.landed is 1 if
-    something closes that has been within the gap that counts as none.
+    part.stopped the fastest motion that has come to rest in the interval [m/s]: a slip, or one by
+    which something opens that is closed again in the end. part.landed is 1 if something closes that
+    has been within the gap that counts as none.
     """
     first, found, left, stopped, landed = dt, 0, grace(options), 0.0, 0
     for n in range(1, work.active[0] + 1):
@@ -51,6 +52,10 @@ def closes(model, state, memory, work, options, dt):
         if not closed:
             continue
         if gap <= REACHED * left or contact.compliant != 0:
+            if contact.compliant == 0:
+                # Of what opens and closes again within the interval, as after a bounce.
+                opens = motion_at_knot(model, contact, state, memory.system.contacts[k], 2)
+                stopped = max(stopped, opens)
             if not was_closed(memory.guesses, contact, k):
                 landed = 1
             elif contact.mu > 0.0 and may_be_hit(contact):

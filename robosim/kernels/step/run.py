@@ -2,7 +2,7 @@
 
 from math import inf
 
-from robosim.kernels.compiler.addresses import call_controller
+from robosim.kernels.compiler.addresses import call_controller, copy_record
 from robosim.kernels.compiler.jit import kernel, stage
 from robosim.kernels.contact.limits import relative_vector
 from robosim.kernels.equations.algebra import assign
@@ -14,6 +14,8 @@ from robosim.kernels.step.means import begin_means
 from robosim.kernels.step.step import step
 from robosim.kernels.step.swept import widen_swept
 from robosim.kernels.step.wants import MEANS, VELOCITIES
+
+TOGETHER = 64  # time steps at most that an accuracy takes together
 
 
 @kernel
@@ -48,7 +50,13 @@ def droop(gains):
 @kernel
 def asks(run, k):
     """Whether the velocities at knot k are asked for, by its log or by what drives a run."""
-    if k % run.every[0] == 0 or run.controller[0] != 0:
+    return k % run.every[0] == 0 or drives_each(run)
+
+
+@kernel
+def drives_each(run):
+    """Whether what drives a run asks for the velocities at each of its knots."""
+    if run.controller[0] != 0:
         return True
     for n in range(run.gains.shape[0]):
         g = run.gains[n]
@@ -101,6 +109,56 @@ def apply_controls(state, loads, options, run, k):
         assign(loads.tau, run.tau[k // every])
 
 
+@kernel
+def steps_together(run, loads, k, end):
+    """Number of steps from k on that an accuracy may take together, as one.
+
+    Those over which the same acts, to one step before the next knot that is logged or at which the
+    run ends. The step before such a knot is taken by itself: means over a step are read there, and
+    bits do not depend on where a run is divided between rows of its log.
+    """
+    every = run.every[0]
+    last = min(end, k - k % every + every) - 1
+    if last - k < 2 or drives_each(run) or loads.motion.shape[0] > 0 or run.swept.shape[0] > 0:
+        return 1
+    count, most = 1, min(last - k, TOGETHER)
+    while count < most and acts_alike(run, k, k + count):
+        count += 1
+    return count
+
+
+@kernel
+def acts_alike(run, k, other):
+    """Whether torques and targets of two steps are the same."""
+    return (
+        same_row(run.torques, k, other)
+        and same_row(run.targets, k, other)
+        and same_row(run.rates, k, other)
+    )
+
+
+@kernel
+def same_row(values, k, other):
+    """Whether two rows are the same, or there is one row at most for all."""
+    if values.shape[0] > 1:
+        for c in range(values.shape[1]):
+            if values[k, c] != values[other, c]:
+                return False
+    return True
+
+
+@kernel
+def tell_of_all(infos, k, count):
+    """Let infos of steps that were taken together tell of all in the last one, of each its gap."""
+    last = infos[k + count - 1]
+    copy_record(infos[k], last)
+    for n in range(k, k + count - 1):
+        info = infos[n]
+        if n > k:
+            copy_record(last, info)
+        info.iterations, info.substeps, info.events, info.error = 0, 0, 0, 0.0
+
+
 @stage
 def run_steps(scheme, model, state, memory, loads, work, options, solver, run, begin, end):
     """Take steps `begin` to `end` of a run, whose log has the knot before each `run.every`-th one.
@@ -108,16 +166,20 @@ def run_steps(scheme, model, state, memory, loads, work, options, solver, run, b
     Returns the step that failed, whose row of run.infos tells why, or `end`. The velocities are
     those at the knot that it stops at.
     """
-    for k in range(begin, end):
+    k = begin
+    while k < end:
         apply_controls(state, loads, options, run, k)
         # Means over the last step are read from the velocities at both of its ends.
         wants = MEANS if k + 1 == end else 0
         if k + 2 >= end or asks(run, k + 1):
             wants |= VELOCITIES
+        count = 1
         if options.accuracy > 0.0:
+            count = steps_together(run, loads, k, end)
             status = step_to_accuracy(
-                scheme, model, state, memory, loads, work, options, solver, wants, run.infos[k]
-            )
+                scheme, model, state, memory, loads, work, options, solver, count, wants,
+                run.infos[k],
+            )  # fmt: skip
         else:
             status = step(
                 scheme, model, state, memory, loads, work, options, solver, wants, run.infos[k]
@@ -127,7 +189,10 @@ def run_steps(scheme, model, state, memory, loads, work, options, solver, run, b
             if state.kept[0] == 0.0:
                 begin_means(state)
             return k
-        servo_torques(run, k, state, loads, options.dt)
+        servo_torques(run, k, state, loads, count * options.dt)
         if run.swept.shape[0] > 0:
             widen_swept(state.bodies, run.swept)
+        if count > 1:
+            tell_of_all(run.infos, k, count)
+        k += count
     return end
