@@ -70,6 +70,28 @@ def test_friction_under_an_impulse_is_over_at_the_next_knot(solver):
     np.testing.assert_allclose(np.delete(off, hit), 0.0, atol=1e-5)
 
 
+@pytest.mark.parametrize("solver", BOTH)
+@pytest.mark.parametrize("nearly", [-1e-2, -1e-3, -1e-4, 0.0, 1e-4, 1e-3, 1e-2])
+def test_a_slider_that_nearly_jams_itself_slows_down_or_stops(nearly, solver):
+    """Friction whose moment presses as hard as what it comes from: load and arm decide."""
+    length, arm = 0.1, 0.4
+    mu = 0.5 * length / arm * (1.0 + nearly)  # pads press with 2 F arm / length, and rub with F
+    bearing = Bearing(mu, 0.02, length)
+    guide = {"axis": (1, 0, 0), "child_position": (0, 0, -arm), "bearing": bearing}
+    slide = Joint("slide", "prismatic", None, "body", **guide)
+    sim = Simulation(Mechanism("slider", (Body("body", 1.0, np.eye(3)),), (slide,)), 1e-3)
+    for accuracy in (None, 1e-3):
+        sim = Simulation(sim.robot, 1e-3, solver=solver, accuracy=accuracy)
+        sim.set_state(v=[0.5])
+        log = sim.run(0.02)
+        ways = np.diff(np.append(log.q[:, 0], sim.q[0]))
+        assert np.all(ways > -1e-9)
+        assert np.all(np.diff(ways) < 1e-9)
+        assert ways[0] < 5e-4
+        # Nearer to jamming, what the equations are solved to decides.
+        assert ways[-1] < 1e-9 or nearly < 1e-3
+
+
 def test_with_many_pads_it_is_4_over_pi_mu_r_W_all_the_time():
     sim = Simulation(builders.flywheel(10.0, 0.2, MU, 0.02, 0.1, pads=64), 2e-3)
     sim.set_state(v=[15.0])

@@ -21,13 +21,13 @@ from robosim.kernels.equations.algebra import assign, dot, rotate_back
 
 PASSES = 20
 ENOUGH = 0.1  # part of the bound found; what is less is so weak that it slips within itself
-STICKS = 0.999  # part of its bound below which friction holds what it is asked to
+STICKS = 0.999  # part of the bound in the equations below which friction is what it is asked for
 SETTLED = 1e-8  # part of the largest bound by which bounds may be off
 INNER = 30  # times that what pads press with is found anew for one reaction, at most
 STANDING = 1e-11  # part of it by which that may change
 SHYEST = 0.1  # times what bounds are off, by which they are changed at least
-BOLDEST = 16.0  # and at most
-JAMS = 4.0  # the same where they are off the more, the more they are changed
+BOLDEST = 16.0  # and at most, times the factor before if that was more than one
+JAMS = 4.0  # the same where they are as much off or more, the more they are changed
 OVER = 0.5  # part of the friction at a knot below which what is carried there tells another one
 FITS = 8  # times that friction at a knot is found anew at most
 FITTED = 0.05  # part of it by which it may be off where an impulse is over
@@ -41,7 +41,7 @@ def settle_bounds(scheme, model, state, system, work, least, passed, info):
     """
     bearings, own = model.bearings, work.bearings
     most = find_bounds(scheme, model, bearings, system, work)
-    left = misses(model, bearings, system, work, info)
+    left = misses(model, bearings, system, work, work.scratch[0].rounding, info)
     if everywhere(left <= SETTLED * most + least):
         return 1
     if passed < PASSES:
@@ -108,22 +108,24 @@ def press(bearings, n, pressed, system, work, t):
 
 
 @kernel
-def misses(model, bearings, system, work, info):
+def misses(model, bearings, system, work, rounding, info):
     """The most that a bound in the equations is off the one found; notes whose it is.
 
-    Where a joint sticks within both, its friction is what it has to be, whatever they are. There
+    No bound is known better than its body's mass times what an accuracy leaves of the equations,
+    `rounding` [m/s]. Where a joint sticks within both, its friction is what it has to be, whatever they are. There
     the reactions of several joints may share a load in many ways, and bounds would not stand.
     """
     worst, found = -1.0, work.bearings
     for n in range(bearings.friction.shape[0]):
         k = bearings.friction[n]
         f, gamma, bound = system.contacts[k].f, work.contacts[k].gamma, found.bounds[k]
-        holds = pick(gamma > ENOUGH * bound, STICKS * min(gamma, bound), 0.0)
+        holds = pick(gamma > ENOUGH * bound, min(STICKS * gamma, (1.0 + SETTLED) * bound), 0.0)
         sticks = sqrt(f[0] * f[0] + f[1] * f[1]) < holds
         missed = pick(sticks, 0.0, bound - gamma)
         found.missed[k, 1], found.missed[k, 0] = found.missed[k, 0], missed
-        if everywhere(abs(missed) > worst):
-            worst = abs(missed)
+        left = abs(missed) - rounding * model.contacts[k].mass
+        if everywhere(left > worst):
+            worst = left
             info.worst_body = model.joints[model.contacts[k].joint].child
     return worst
 
@@ -133,7 +135,7 @@ def boldness(bearings, work, bold):
     """What the next change of bounds is scaled by, after one that was scaled by `bold`.
 
     Aitken's method for vectors: exact where all are off in proportion to their change. Bounds that
-    run away from those in the equations are followed until the joint sticks.
+    run away from those in the equations are followed until the joint sticks, ever faster.
     """
     along, square = 0.0, 0.0
     for n in range(bearings.friction.shape[0]):
@@ -141,8 +143,8 @@ def boldness(bearings, work, bold):
         now, before = work.bearings.missed[k, 0], work.bearings.missed[k, 1]
         along += before * (now - before)
         square += (now - before) * (now - before)
-    bold = pick(square > 0.0, -bold * along / square, 1.0)
-    return pick(bold < 0.0, JAMS, min(max(bold, SHYEST), BOLDEST))
+    found, more = pick(square > 0.0, -bold * along / square, -1.0), max(bold, 1.0)
+    return pick(found < 0.0, JAMS * more, min(max(found, SHYEST), BOLDEST * more))
 
 
 @kernel

@@ -27,6 +27,7 @@ from robosim.kernels.status import (
     STRIKES,
     TURNS_FAR,
     UNRESOLVED,
+    UNSETTLED,
 )
 from robosim.kernels.step.composition import PARTS, allowed_order, composed
 from robosim.kernels.step.events import BRIEF, REACHED, grace, presses
@@ -53,12 +54,14 @@ def step_to_accuracy(
     part, pace = work.part[0], memory.guesses.pace[0]
     save(state, memory.guesses, work)
     begin_step(part, loads, memory.guesses, options, count, info)
+    info.status = UNRESOLVED
     while part.at < part.end:
         if part.until <= part.at:
             part.until, part.event = end_of_part(part, pace.level), 0
         part.length = (part.until - part.at) * options.dt
-        info.substeps, info.status = 2 ** min(max(pace.level, 0), 30), UNRESOLVED
+        info.substeps = 2 ** min(max(pace.level, 0), 30)
         if part.length < SHORTEST:
+            info.status = UNSETTLED if info.status == UNSETTLED else UNRESOLVED
             break
         info.status = take_part(
             scheme, model, state, memory, loads, work, options, solver, wants, info
