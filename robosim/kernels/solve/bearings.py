@@ -112,8 +112,9 @@ def misses(model, bearings, system, work, rounding, info):
     """The most that a bound in the equations is off the one found; notes whose it is.
 
     No bound is known better than its body's mass times what an accuracy leaves of the equations,
-    `rounding` [m/s]. Where a joint sticks within both, its friction is what it has to be, whatever they are. There
-    the reactions of several joints may share a load in many ways, and bounds would not stand.
+    `rounding` [m/s]. Where a joint sticks within both, its friction is what it has to be, whatever
+    they are. There the reactions of several joints may share a load in many ways, and bounds would
+    not stand.
     """
     worst, found = -1.0, work.bearings
     for n in range(bearings.friction.shape[0]):
