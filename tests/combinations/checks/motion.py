@@ -117,9 +117,10 @@ def sizes(found: Trace, vectors: Array) -> Array:
 
 
 def changes(found: Trace) -> Array:
-    """How much the rates change at each inner knot, or at those beside."""
+    """How much the rates change at each inner knot, or at those beside; also from the start."""
     here = sizes(found, np.diff(found.rates, axis=0))
-    beside = np.pad(here, 1)
+    beside, begin = np.pad(here, 1), 2.0 * (found.rates[0] - found.v[0])
+    beside[0] = np.sqrt(begin @ found.metric[0] @ begin)
     return np.maximum(here, np.maximum(beside[:-2], beside[2:]))
 
 
