@@ -64,6 +64,13 @@ Accuracy = Annotated[
         metavar="METRES",
     ),
 ]
+Sleep = Annotated[
+    float | None,
+    _option(
+        help="Let what has been at rest for so many seconds sleep, until it is met or driven.",
+        metavar="SECONDS",
+    ),
+]
 FormulationName = Annotated[
     str,
     _shown(
@@ -143,6 +150,7 @@ class Stepping:
     controller: Controller = None
     timestep: Timestep = 1e-3
     accuracy: Accuracy = None
+    sleep: Sleep = None
     pose: Pose = None
     q: Q = None
     v: V = None
@@ -240,6 +248,7 @@ class Stepping:
             robot,
             timestep,
             accuracy=self.accuracy,
+            sleep=self.sleep,
             order=self.order,
             friction_cone=self.friction_cone,
             friction_facets=self.facets,
@@ -278,6 +287,7 @@ class Stepping:
         for name, given in (
             ("--lanes", lanes),
             ("--accuracy", self.accuracy is not None),
+            ("--sleep", self.sleep is not None),
             ("--friction-cone", self.friction_cone != "second_order"),
             ("--velocity-limits", self.velocity_limits),
         ):

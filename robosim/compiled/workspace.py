@@ -81,6 +81,7 @@ class BearingWork(NamedTuple):
     pressed: Array  # (m,) impulses along the normals of pads
     bounds: Array  # (nc,) bounds that follow from `pressed`, by contact
     missed: Array  # (nc, 2) errors of the bounds in the equations, now and before
+    within: Array  # (nc, 2) bounds that were found too small and too large, 0 and inf for none
     fraction: Array  # (1,) part of the impulses at the first knot that belongs to the interval
     own: Array  # (nc,) the same of friction, without that of impulses which are over
     carried: Array  # (m,) impulses along the normals of pads that the second knot has
@@ -154,7 +155,7 @@ def make_workspace(mechanism: Mechanism, model: Model, accurate: bool = False) -
     )
     nc = len(model.contacts) if len(model.bearings.joint) else 0
     m = len(model.bearings.contact)
-    counts = m, nc, (nc, 2), 1, nc, m, 1
+    counts = m, nc, (nc, 2), (nc, 2), 1, nc, m, 1
     bearings = BearingWork(*(np.zeros(count) for count in counts))
     return Workspace(
         bodies=world_last,

@@ -20,6 +20,8 @@ from robosim.kernels.step.islands import (
     hand_down,
     hand_loads_down,
     hand_up,
+    hand_up_at_rest,
+    join_rest,
     keep,
     stand,
 )
@@ -77,7 +79,7 @@ class Calls:
         kinds = parts.kind, run.kind, places.kind, kept.kind, world.kind
         if kinds not in _CALLS:
             _CALLS[kinds] = _make(*kinds)
-        self.begin, self.end, self.gather, self.go_back, self.meet = _CALLS[kinds]
+        self.begin, self.end, self.rest, self.gather, self.go_back, self.meet = _CALLS[kinds]
 
 
 _CALLS: dict[tuple[int, ...], tuple[Any, ...]] = {}
@@ -115,6 +117,15 @@ def _make(parts_kind: int, run_kind: int, to_kind: int, kept_kind: int, world_ki
 
     @entry
     @named(*kinds)
+    def rest_islands(parts, places, run, info, first, steps, alone):  # type: ignore[no-untyped-def]
+        whole = load(run, run_kind)
+        for i in range(parts.shape[0]):
+            on, to = load(parts[i], parts_kind), load(places[i], to_kind)
+            hand_up_at_rest(on.state, on.loads, to, whole, first, steps)
+        join_rest(info[0], whole, first, steps, alone)
+
+    @entry
+    @named(*kinds)
     def gather_islands(parts, places, world):  # type: ignore[no-untyped-def]
         state = load(world, world_kind).state
         for i in range(parts.shape[0]):
@@ -136,7 +147,7 @@ def _make(parts_kind: int, run_kind: int, to_kind: int, kept_kind: int, world_ki
         stand(on.state.bodies, on.standing, far)
         return find_meetings(on.standing, on, on.units, same, met)
 
-    return begin_islands, end_islands, gather_islands, take_islands_back, find_islands
+    return begin_islands, end_islands, rest_islands, gather_islands, take_islands_back, find_islands
 
 
 def indices(values: Any) -> Indices:

@@ -19,7 +19,7 @@ from robosim.compiled.state import State, force_interval, make_state
 from robosim.compiled.workspace import make_workspace
 from robosim.description.mechanism import Mechanism
 from robosim.errors import StateError
-from robosim.kernels.status import COLD, LAST, NEEDS_BLOCKS
+from robosim.kernels.status import COLD, LAST, NEEDS_BLOCKS, TURNS_FAR
 from robosim.runtime.handles import Handle, Parts, StepFunction, begin_compiling, step_function
 from robosim.runtime.limbs import Limbs, find_lanes
 from robosim.simulation.alone import BUSY, Alone
@@ -109,6 +109,7 @@ class Engine(Alone):
         self._ahead: Given | None = None
         self._connected: dict[bytes, tuple[Model, Any]] = {}
         self._near = -1, np.zeros(0, dtype=bool)
+        self._strict = 0.0  # contact_speed that was asked for, while a step goes on with another
         self._done = np.zeros(1, dtype=np.int64)
         self._unlock()
         self._is_fourth = self.parts.options.order == 4
@@ -264,6 +265,8 @@ class Engine(Alone):
             done[0] = reached = begin
             while True:
                 last = self.until(reached, end) if counters.away else end
+                if self._strict:
+                    last = min(last, reached + 1)
                 if self.step_states is None:
                     self.step_states = step_function(self.handle, run)
                 try:
@@ -277,11 +280,15 @@ class Engine(Alone):
                         self.count(reached - before, infos, reached - 1)
                     if counters.away:
                         self.count_away(reached - before)
+                if reached > before and self._strict:
+                    self._tighten()
                 if reached == end:
                     return
                 if reached < last:
                     self._retry(infos[reached])
         finally:
+            if self._strict:
+                self._tighten()
             self._stepping.release()
 
     def advance_once(self, run: Handle) -> None:
@@ -306,7 +313,7 @@ class Engine(Alone):
 
     def _retry(self, info: np.void) -> None:
         """Prepare a step that failed for another attempt, or raise its error."""
-        if not self.goes_on(info["status"]):
+        if not self.goes_on(info["status"]) and not self._loosen(info["status"]):
             raise failure(self.robot, self.parts, self.time, self.counters.steps == 0, info)
 
     def count(self, taken: int, infos: NDArray[np.void], row: int) -> None:
@@ -365,6 +372,25 @@ class Engine(Alone):
         else:
             return False
         return True
+
+    def _loosen(self, status: int) -> bool:
+        """Let contacts hold to the tolerance, as all other equations, in the next step alone.
+
+        The last resort: whether there is anything to loosen.
+        """
+        options = self.parts.options
+        if status >= TURNS_FAR or self._strict or options.contact_speed >= options.tolerance:
+            return False
+        self._strict = options.contact_speed
+        looser = options._replace(contact_speed=options.tolerance)
+        self.hand_over(self.parts._replace(options=looser))
+        return True
+
+    def _tighten(self) -> None:
+        """Let contacts hold to what was asked for again."""
+        options = self.parts.options._replace(contact_speed=self._strict)
+        self._strict = 0.0
+        self.hand_over(self.parts._replace(options=options))
 
     def _go_away(self) -> None:
         """Leave some steps to the solver with multipliers; twice as many if needed again soon."""

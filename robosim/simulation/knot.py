@@ -33,10 +33,13 @@ class IslandInfo(NamedTuple):
     bodies : tuple of str
     solver : str
         The solver in use.
+    asleep : bool
+        Whether it takes no steps, as it is at rest.
     """
 
     bodies: tuple[str, ...]
     solver: str
+    asleep: bool
 
 
 class Knot(Frames, SimulationBase):
@@ -72,7 +75,7 @@ class Knot(Frames, SimulationBase):
     def islands(self) -> list[IslandInfo]:
         """The systems that are solved by themselves: a single one, or the islands of a world."""
         return [
-            IslandInfo(tuple(body.name for body in one.robot.bodies), one.solver)
+            IslandInfo(tuple(body.name for body in one.robot.bodies), one.solver, one.asleep)
             for one in self.engine.systems
         ]
 

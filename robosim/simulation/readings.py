@@ -40,13 +40,15 @@ GROUND = "ground"
 class IslandParts(NamedTuple):
     """What is solved by itself: a whole mechanism, or an island of it.
 
-    `places` has the indices of its elements in the whole mechanism; None for all of it.
+    `places` has the indices of its elements in the whole mechanism; None for all of it. An island
+    that is `asleep` takes no steps.
     """
 
     robot: Mechanism
     parts: Parts
     interval: float  # length of the last interval [s]
     places: Places | None
+    asleep: bool = False
 
     @property
     def solver(self) -> str:

@@ -52,6 +52,7 @@ def save(
         header |= _settings(engine)
     else:
         header["patience"] = engine.patience.saved()
+        header["sleep"] = [] if engine.sleep is None else engine.sleep.saved()
         header["islands"] = [
             {"units": one.units, "counters": _numbers(one.engine.counters), **_settings(one.engine)}
             for one in engine.islands
@@ -99,7 +100,8 @@ def _take(engine: Any, header: dict[str, Any], arrays: dict[str, NDArray[Any]], 
             engine.be_at(str(header["solver"]), header.get("near"))
         else:
             each = header["islands"]
-            engine.be_in([tuple(map(int, one["units"])) for one in each], header["patience"])
+            units = [tuple(map(int, one["units"])) for one in each]
+            engine.be_in(units, header["patience"], header["sleep"])
             for island, one in zip(engine.islands, each, strict=True):
                 island.engine.be_at(str(one["solver"]), one["near"])
                 island.engine.counters.assign(Counters(**one["counters"]))

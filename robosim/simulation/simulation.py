@@ -30,7 +30,7 @@ from robosim.simulation.start import Start
 from robosim.simulation.views import BodyState, GatheredState
 from robosim.simulation.world_start import WorldStart
 from robosim.simulation.worlds import Worlds
-from robosim.validation import Array, count
+from robosim.validation import Array, count, positive
 
 __all__ = ["CHUNK_STEPS", "FEWEST_IN_LANES", "BodyState", "Simulation", "StepInfo"]
 
@@ -53,7 +53,8 @@ class Simulation(Knot):
         mass metric; that of joints and contacts is a violation divided by the timestep.
     contact_speed : float [m/s]
         Relaxation of closed contacts at which the interior point stops: the scale of their creep
-        velocity, and of their gap divided by the timestep.
+        velocity, and of their gap divided by the timestep. A step that cannot be solved so, however
+        it is divided, is solved with the `tolerance` in its place, if it can.
     friction_cone : str
         "second_order", the exact cone, or "linearized", a pyramid [Bruedigam2023, Eqs. 29d-f].
     friction_facets : int or None
@@ -98,6 +99,11 @@ class Simulation(Knot):
         With steps of order four, all units are solved together.
     threads : int
         Number of threads that islands are shared among. The motion does not depend on it.
+    sleep : float [s] or None
+        Islands that have been at rest for so long take no steps any more. They go on where another
+        island comes near, and where a torque, a wrench or a control changes. Not what a PD drives,
+        nor what follows a motion. Rest is a speed below 1e-4 m/s of all points of all bodies.
+        Looked at after every 64 steps. By default nothing sleeps.
 
     Attributes
     ----------
@@ -145,6 +151,7 @@ class Simulation(Knot):
         restitution_threshold: float = 0.01,
         islands: bool = True,
         threads: int = 1,
+        sleep: float | None = None,
     ) -> None:
         options, facets = checked(
             timestep,
@@ -168,8 +175,15 @@ class Simulation(Knot):
             raise OptionError(
                 "lanes=True is for steps that all limbs take at once: leave it out with an accuracy"
             )
+        if sleep is not None:
+            positive("sleep", sleep)
+            if not islands or order != 2 or lanes:
+                raise OptionError(
+                    "sleep is of islands, which take steps of order two outside of lanes: leave "
+                    "islands, order and lanes as they are by default, or sleep out"
+                )
         CompileNotice.install()
-        apart = islands and order == 2 and len(units_of(robot)) > 1
+        apart = islands and order == 2 and (len(units_of(robot)) > 1 or sleep is not None)
         fits = solver != "articulated" or is_tree_with_loops(robot, velocity_limits)
         if solver not in (None, "ldu", "articulated") or not fits:
             raise OptionError(
@@ -180,13 +194,14 @@ class Simulation(Knot):
         self.robot = robot
         # Options that another simulation must share so that its state can be restored here.
         rest = [value for value in options if value is not options.gravity]
-        self._asked_for = solver, facets, velocity_limits, options.gravity.tobytes(), *rest
-        self._islands = bool(islands)
+        self._asked_for = solver, facets, velocity_limits, options.gravity.tobytes(), *rest, sleep
+        self._islands, self._sleep = bool(islands), None if sleep is None else float(sleep)
         engine: Engine | Worlds
         if apart:
             engine = Worlds(
-                robot, facets, solver, options, velocity_limits, count("threads", threads)
-            )
+                robot, facets, solver, options, velocity_limits, count("threads", threads),
+                self._sleep,
+            )  # fmt: skip
         else:
             used = solver or usual_solver(robot, velocity_limits)
             may_switch = solver is None and used == "articulated"
@@ -246,7 +261,7 @@ class Simulation(Knot):
         if not isinstance(worlds, Worlds):
             return self.copy()
         other = self._alike()
-        other._islands = False
+        other._islands, other._sleep = False, None
         engine = worlds.one_system()
         other._own(engine, Held(self.robot, engine.parts.loads))
         engine.restore(self.engine, self.torques)
@@ -332,6 +347,7 @@ class Simulation(Knot):
             "lanes": self.lanes,
             "velocity_limits": velocity_limits,
             "islands": self._islands,
+            "sleep": self._sleep,
         }
 
     @property

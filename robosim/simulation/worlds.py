@@ -9,6 +9,9 @@ Islands take blocks of steps. What their bodies sweep is noted on the way. If th
 overlaps, the block has not happened: it is taken again step by step, up to the step in which they
 meet, and from there on they are one island. Where islands come apart again is looked at after
 every `LONGEST` steps. So the steps of an island do not depend on how a run is divided.
+
+Islands at rest may sleep (`robosim.simulation.sleep`): no steps of theirs are taken, until they are
+met, or something else acts on them. That is looked at with where islands come apart.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robosim.compiled.arrays import assign_all, copied
 from robosim.compiled.building.model import compile_model
@@ -54,6 +58,7 @@ from robosim.simulation.meetings import Patience, ball_around, connected
 from robosim.simulation.notices import Notices, Silence
 from robosim.simulation.options import usual_solver
 from robosim.simulation.readings import IslandParts
+from robosim.simulation.sleep import Sleep, is_disturbed, is_driven
 from robosim.simulation.start import Start
 from robosim.simulation.stepped import Stepped, Undo
 from robosim.validation import Array
@@ -79,8 +84,10 @@ class Worlds(Alone):
         options: Options,
         velocity_limits: bool,
         threads: int,
+        sleep: float | None,
     ) -> None:
         self.robot, self._solver, self.threads = robot, solver, threads
+        self.sleep = None if sleep is None else Sleep(sleep, LONGEST * options.dt)
         self._facets, self._options, self._velocity_limits = facets, options, velocity_limits
         self.units = units_of(robot)
         unit_of = np.zeros(len(robot.bodies), dtype=np.int64)
@@ -141,7 +148,7 @@ class Worlds(Alone):
         self._fresh = True
         self._undo = Undo()
         self._pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
-        self._stepped: dict[bool, Stepped] = {}
+        self._stepped: dict[bool | None, Stepped] = {}  # driven or not; None for those that sleep
         self._unlock()
         self.notices: Notices | Silence = Notices(self)
         self._arrange(self._singles)
@@ -173,6 +180,8 @@ class Worlds(Alone):
             island_of[list(one.units)] = n
         self._stepped = {}
         self._stride = 1
+        if self.sleep is not None:
+            self.sleep.keep(self.islands)
 
     # What is read
 
@@ -209,7 +218,8 @@ class Worlds(Alone):
         for one in self.islands:
             parts = one.engine.parts
             interval = force_interval(parts.state, self.timestep)
-            yield IslandParts(one.robot, parts, interval, one.places.values)
+            sleeps = self.sleep is not None and one.units in self.sleep.asleep
+            yield IslandParts(one.robot, parts, interval, one.places.values, sleeps)
 
     @property
     def timestep(self) -> float:
@@ -269,12 +279,65 @@ class Worlds(Alone):
             self._stride = min(2 * self._stride, LONGEST)
         if counters.steps % LONGEST == 0 and len(self.islands) < len(self.units):
             self._look()
+        if counters.steps % LONGEST == 0 and self.sleep is not None:
+            self._let_sleep(self.sleep, run.values.gains)
+
+    def _let_sleep(self, sleep: Sleep, gains: NDArray[np.void]) -> None:
+        """Let islands sleep that have been at rest for long enough; not what a PD drives."""
+        fallen = [
+            one
+            for one in self.islands
+            if one.units not in sleep.asleep and not is_driven(one, gains) and sleep.look(one)
+        ]
+        if fallen:
+            self.refresh()
+            self._stepped = {}
+
+    def _let_wake(self, sleep: Sleep, torques: Array, gains: NDArray[np.void]) -> bool:
+        """Wake islands that something acts on; whether there are any.
+
+        Of those that go on sleeping, note where they stand, and keep what they may go back to.
+        """
+        disturbed = [
+            one
+            for one in self.islands
+            if one.units in sleep.asleep
+            and (is_driven(one, gains) or is_disturbed(one, self._parts.loads, torques))
+        ]
+        for one in disturbed:
+            sleep.wake(one)
+        if disturbed:
+            self._stepped = {}
+        if not sleep.prepared:
+            sleep.prepared = True
+            sleep.told(self.counters)
+            resting = self._resting(sleep)
+            self._calls.begin(
+                resting.parts, resting.run_addresses, resting.places, resting.kept,
+                self.world.address, self.single.address, self._row, 0, 0, False, True,
+            )  # fmt: skip
+            for one in resting.islands:
+                boxes, to = self.world.values.boxes, one.places.values.bodies
+                x, size = one.engine.parts.state.bodies["x"], self._radii[to, None]
+                boxes["lower"][to] = np.where(size < 0.0, np.inf, x - size)
+                boxes["upper"][to] = np.where(size < 0.0, -np.inf, x + size)
+        return bool(disturbed)
+
+    def _resting(self, sleep: Sleep) -> Stepped:
+        """The addresses of the islands that sleep."""
+        found = self._stepped.get(None)
+        if found is None:
+            resting = [one for one in self.islands if one.units in sleep.asleep]
+            found = self._stepped[None] = Stepped(resting, False)
+        return found
 
     def _of(self, driven: bool) -> Stepped:
-        """The addresses of all islands."""
+        """The addresses of all islands that are awake."""
         found = self._stepped.get(driven)
         if found is None:
-            found = self._stepped[driven] = Stepped(self.islands, driven)
+            asleep = () if self.sleep is None else self.sleep.asleep
+            awake = [one for one in self.islands if one.units not in asleep]
+            found = self._stepped[driven] = Stepped(awake, driven)
         return found
 
     @property
@@ -294,14 +357,17 @@ class Worlds(Alone):
             torques[0] = given[first if len(given) > 1 else 0]
             time, state = float(values.start[0]) + first * self.timestep, self._parts.state
             ask(int(values.controller[0]), time, state.q, state.v, torques[0])
-        driven = len(values.gains) > 0
+        driven, sleep = len(values.gains) > 0, self.sleep
+        if sleep is not None and sleep.asleep:
+            rows = torques[first : first + steps] if len(torques) > 1 else torques
+            loads = self._let_wake(sleep, rows, values.gains) or loads
         whole = stepped = left = self._of(driven)
         calls, deep = self._calls, steps > 1
         own = every if first % every == 0 else LONGEST + 1
         self._undo = Undo()
         try:
             while True:
-                if own != 1 or left.runs[0].values.every[0] != 1:
+                if own != 1 or (left.runs and left.runs[0].values.every[0] != 1):
                     for each in left.runs:
                         each.values.every[0] = own
                 calls.begin(
@@ -337,6 +403,9 @@ class Worlds(Alone):
             calls.end(
                 whole.parts, whole.run_addresses, whole.places, world, run.address, first, steps
             )
+        if sleep is not None and sleep.asleep:
+            resting, none = self._resting(sleep), not whole.islands
+            calls.rest(resting.parts, resting.places, run.address, sleep.info, first, steps, none)
         if not self._undo.is_empty() and not whole.is_valid():
             self._stepped = {}
         self._fresh = False
@@ -424,6 +493,8 @@ class Worlds(Alone):
         self.counters.assign(Counters(time, last=self.counters.last))
         self.patience = Patience()
         self._stepped, self._fresh, self._stride = {}, False, 1
+        if self.sleep is not None:
+            self.sleep.clear()
         self.refresh()
 
     @property
@@ -438,6 +509,8 @@ class Worlds(Alone):
     def divided(self) -> None:
         """Put all units where they are, each into an island of its own."""
         islands: list[Island] = []
+        if self.sleep is not None:
+            self.sleep.clear()
         for one in self.islands:
             parts = [(u,) for u in one.units]
             islands += [one] if len(parts) == 1 else [self._made_of(u, [one]) for u in parts]
@@ -457,8 +530,11 @@ class Worlds(Alone):
             units: one.copied() for units, one in self._merged.items() if units in active
         }
         other.patience = self.patience.copied()
+        other.sleep = None
         other._begin(own, copied(self._parts.loads))
         other._arrange([other._found(units) for units in sorted(active)])
+        if self.sleep is not None:
+            other.sleep = self.sleep.copied()
         return other
 
     def restore(self, other: Worlds | Engine, torques: Array) -> None:
@@ -475,6 +551,8 @@ class Worlds(Alone):
                 islands.append(mine)
             self._arrange(islands)
             self.patience = other.patience.copied()
+            if other.sleep is not None:
+                self.sleep = other.sleep.copied()
             self._fresh = True
         assign_all(other.parts.loads, self._parts.loads)
         self.counters.assign(other.counters.copied(torques))
@@ -488,6 +566,8 @@ class Worlds(Alone):
             one.go_on(other.counters.steps)
         self.patience, self._fresh = Patience(), False
         self._arrange(self._singles)
+        if self.sleep is not None:
+            self.sleep.clear()
         self.refresh()
 
     def give(self, other: Engine) -> None:
@@ -505,7 +585,7 @@ class Worlds(Alone):
         _, places = islands_made(self._elements, range(len(self.robot.bodies)))
         return dict(rows_of(other.parts, places, self._unit_of, self._unit_of_joint))
 
-    def be_in(self, islands: Sequence[tuple[int, ...]], patience: Any) -> None:
+    def be_in(self, islands: Sequence[tuple[int, ...]], patience: Any, sleep: Any) -> None:
         """Let islands of these units make up the world, before their states are copied.
 
         Raises
@@ -517,6 +597,8 @@ class Worlds(Alone):
             raise ValueError(f"islands {islands} in place of {len(self.units)} units")
         self.patience = Patience.of(patience)
         self._arrange([self._found(tuple(sorted(units))) for units in islands])
+        if self.sleep is not None:
+            self.sleep.assign(sleep)
         self._fresh = True
 
     def one_system(self) -> Engine:

@@ -173,4 +173,36 @@ MENDED: tuple[tuple[str, Sequence[str], Mapping[str, Sequence[int]]], ...] = (
             "rotor": [4, 11],
         },
     ),
+    # Bounds of a bearing's friction went to and fro between ones too small and ones too large.
+    (
+        "halves_agree",
+        (
+            "prismatic", "spherical", "cylindrical", "several_hinges", "joint_spring", "bearing",
+            "loop",
+        ),
+        {
+            "": [0, 52],
+            "prismatic": [97, -99, -100, 84, 100, 13, 54, -22, 58, 100, -62, -33, 45, 41, 69, 29,
+                -60, -71, 80, 88, 46, 64, -92, -100, -100],
+            "spherical": [-79, -12, -23, 17, 30, -89, 100, 34, -39, -83, 78, 61, -83, 47, -97, 100,
+                -73, -92, -23, 73, 69, 85, -37, 84, -75, 69, -68, 29],
+            "cylindrical": [-25, -88, -39, 7, -100, -17, -34, -36, 7, 63, 92, 6, -97, -67, -100,
+                -21, -2, -42, -37, 10, -95, 59, -7, 89, -95, -34],
+            "several_hinges": [41, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -33, 0, 48, 0, 0, -66,
+                37, 46, 97, 59, 57, 68, -24],
+            "joint_spring": [1],
+            "bearing": [1, 35],
+            "loop": [0, 1, 78, 21, 100],
+        },
+    ),
+    # Friction of a bearing that answers to itself in full was not followed until the joint stuck.
+    (
+        "an_accuracy_is_kept",
+        ("prismatic", "cylindrical", "universal", "bearing"),
+        {
+            "": [0, 48],
+            "prismatic": [46, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 39, 74, 100, 0, 0, 0, 0, 0, -100],
+            "universal": [0, 0, 0, 0, 0, 0, 0, 0, 0, 58, 59, -63, 78, -100],
+        },
+    ),
 )  # fmt: skip

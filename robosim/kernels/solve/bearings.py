@@ -9,7 +9,7 @@ At the end of an interval friction is known by the impulses at its first knot. S
 a stop: where the second knot carries less, its friction is that of what is carried there.
 """
 
-from math import sqrt
+from math import inf, sqrt
 
 from robosim.compiled.kinds import FIT_FRICTION, SETTLE_BOUNDS
 from robosim.kernels.compiler.features import NUMBER, WHOLE, feature
@@ -19,7 +19,8 @@ from robosim.kernels.contact.active_set import rescale_friction
 from robosim.kernels.contact.pads import bounds_of
 from robosim.kernels.equations.algebra import assign, dot, rotate_back
 
-PASSES = 20
+PASSES = 40
+NARROW = 1e-3  # part of a bound between ones too small and too large, so near that they are stale
 ENOUGH = 0.1  # part of the bound found; what is less is so weak that it slips within itself
 STICKS = 0.999  # part of the bound in the equations below which friction is what it is asked for
 SETTLED = 1e-8  # part of the largest bound by which bounds may be off
@@ -47,7 +48,7 @@ def settle_bounds(scheme, model, state, system, work, least, passed, info):
     if passed < PASSES:
         # From the second on, the change before has been answered.
         own.bold[0] = boldness(bearings, work, own.bold[0]) if passed > 0 else 1.0
-        move_bounds(bearings, work, own.bold[0], least)
+        move_bounds(bearings, work, own.bold[0], least, passed == 0)
     return 0
 
 
@@ -149,12 +150,24 @@ def boldness(bearings, work, bold):
 
 
 @kernel
-def move_bounds(bearings, work, bold, least):
-    """Bounds in the equations nearer to those found; friction in proportion."""
+def move_bounds(bearings, work, bold, least, begins):
+    """Bounds in the equations nearer to those found; friction in proportion.
+
+    Each between one that was too small and one that was too large, as if it were the only one.
+    """
     for n in range(bearings.friction.shape[0]):
         k = bearings.friction[n]
-        c = work.contacts[k]
-        rescale_friction(c, max(c.gamma + bold * work.bearings.missed[k, 0], least))
+        c, within, missed = work.contacts[k], work.bearings.within[k], work.bearings.missed[k, 0]
+        if begins:
+            within[0], within[1] = 0.0, inf
+        within[0] = pick(missed > 0.0, c.gamma, within[0])
+        within[1] = pick(missed < 0.0, c.gamma, within[1])
+        stale = within[1] - within[0] < NARROW * c.gamma
+        within[0], within[1] = pick(stale, 0.0, within[0]), pick(stale, inf, within[1])
+        bound = c.gamma + bold * missed
+        beyond = (bound <= within[0]) & (missed < 0.0) | (bound >= within[1])
+        bound = pick(beyond, 0.5 * (within[0] + min(within[1], 2.0 * c.gamma)), bound)
+        rescale_friction(c, max(bound, least))
 
 
 @feature(FIT_FRICTION, passed=WHOLE)

@@ -81,6 +81,33 @@ def hand_up(state, loads, run, to, whole, world, first, steps, begins):
 
 
 @kernel
+def hand_up_at_rest(state, loads, to, whole, first, steps):
+    """The log of some steps that an island has slept through into that of the world."""
+    every = whole.every[0]
+    for row in range((first + every - 1) // every, (first + steps - 1) // every + 1):
+        for c in range(to.q.shape[0]):
+            if to.q[c] < whole.q.shape[1]:
+                whole.q[row, to.q[c]] = state.q[c]
+        for c in range(to.v.shape[0]):
+            if to.v[c] < whole.v.shape[1]:
+                whole.v[row, to.v[c]] = state.v[c]
+            if to.v[c] < whole.tau.shape[1]:
+                whole.tau[row, to.v[c]] = loads.tau[c]
+
+
+@kernel
+def join_rest(info, whole, first, steps, alone):
+    """What steps come to that islands have slept through, beside others or `alone`."""
+    for k in range(first, first + steps):
+        if alone:
+            copy_record(info, whole.infos[k])
+        else:
+            one = whole.infos[k]
+            one.gap = min(one.gap, info.gap)
+            one.violation = max(one.violation, info.violation)
+
+
+@kernel
 def join_infos(info, whole, to, begins):
     """What a step of an island came to into that of the world: the worst of all islands."""
     if begins or info.residual > whole.residual:

@@ -198,12 +198,35 @@ def both_solvers_move_alike(case: Case) -> bool:
     return True
 
 
+def what_sleeps_was_at_rest(case: Case) -> bool:
+    """Islands that sleep are where they would be without, and those that do not to the bit."""
+    if case.options.get("order") == 4 or case.options.get("lanes"):
+        return False
+    looks = 64  # steps
+    sleepy, never, parts = (
+        case.simulation(sleep=sleep)
+        for sleep in (looks * case.timestep, None, looks * case.timestep)
+    )
+    for one in (sleepy, never):
+        case.run(one, 3 * looks)
+    for n in (looks, 7, 2 * looks - 7):
+        case.run(parts, n)
+    same(ends(parts), ends(sleepy), "a run in parts, some of which sleep")
+    asleep = any(one.asleep for one in sleepy.islands)
+    if not asleep and len(never.islands) > 1:
+        same(ends(sleepy), ends(never), "with sleep, though nothing sleeps")
+    off = np.abs(sleepy.state.x - never.state.x).max()
+    assert off < (1e-3 if asleep else NEAR), f"sleep moves bodies by {off:.3g} m"
+    return True
+
+
 CHECKS = (
     memory_does_not_matter,
     copies_go_on_alike,
     a_start_is_a_fresh_one,
     runs_may_be_divided,
     what_is_far_does_not_matter,
+    what_sleeps_was_at_rest,
     a_batch_is_its_simulations,
     states_in_lanes_move_alike,
     limbs_in_lanes_move_alike,
