@@ -253,8 +253,9 @@ class Knot(Frames, SimulationBase):
         `joint_wrenches`.
         """
         out = np.zeros(len(self.engine.state.v))
-        for _, parts, interval, places in self.engine.systems:
-            values = parts.model, parts.state, parts.memory.guesses, interval
+        for one in self.engine.systems:
+            parts, places = one.parts, one.places
+            values = parts.model, parts.state, parts.memory.guesses, one.interval
             out[slice(None) if places is None else places.v] = readings.limit_forces(*values)
         return out[: self.robot.nv]
 
@@ -268,7 +269,7 @@ class Knot(Frames, SimulationBase):
         ModelError
             If there is no such joint or tendon.
         """
-        robot, parts, interval, _ = self._system_of(name)
+        robot, parts, interval, *_ = self._system_of(name)
         return readings.limit_forces_of(robot, parts, name, interval)
 
     def bearing_forces(self, name: str) -> BearingForces:
@@ -281,7 +282,7 @@ class Knot(Frames, SimulationBase):
         ModelError
             If there is no such joint, or if it has no bearing.
         """
-        robot, parts, interval, _ = self._system_of(name)
+        robot, parts, interval, *_ = self._system_of(name)
         return readings.bearing_forces(robot, parts, name, interval)
 
     def coupling_forces(self) -> dict[str, float]:

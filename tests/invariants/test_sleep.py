@@ -62,8 +62,9 @@ def test_what_rests_sleeps_until_it_is_hit():
     np.testing.assert_array_equal(sim.q[7:], never.q[7:])
     np.testing.assert_allclose(sim.q, never.q, rtol=0, atol=1e-7)
     for one in (sim, never):
-        one.run(0.3)
+        one.run(0.14)
     assert asleep(sim) == []
+    assert len(sim.islands) == 2
     np.testing.assert_allclose(sim.q, never.q, rtol=0, atol=1e-5)
 
 
