@@ -73,6 +73,7 @@ class CollisionWork(NamedTuple):
     found: NDArray[np.void]  # (np,) FOUND
     near: NDArray[np.int64]  # (np + 1,) how many pairs may touch, and which ones
     ahead: Array  # (nb + 1,) how far each body will have come since the first look [m]
+    kept: NDArray[np.void]  # (2,) POSE of two bodies, while others are looked at
 
 
 class BearingWork(NamedTuple):
@@ -117,6 +118,7 @@ class Workspace(NamedTuple):
     q2: Array  # joint coordinates at the second knot, of joints with laws
     scratch: NDArray[np.void]  # (1,) SCRATCH
     saved: State  # restored if a step fails
+    read: State  # velocities to be read at the second knot, where they are others
     learned: Guesses  # for the next step
     part: NDArray[np.void]  # (1,) PART of a step to an accuracy
     # Of such a step, else empty:
@@ -152,6 +154,7 @@ def make_workspace(mechanism: Mechanism, model: Model, accurate: bool = False) -
         np.zeros(len(pairs), dtype=FOUND),
         np.zeros(len(pairs) + 1, dtype=np.int64),
         np.zeros(nb + 1),
+        make_poses(1),
     )
     nc = len(model.contacts) if len(model.bearings.joint) else 0
     m = len(model.bearings.contact)
@@ -180,6 +183,7 @@ def make_workspace(mechanism: Mechanism, model: Model, accurate: bool = False) -
         q2=np.zeros(mechanism.q_offsets[-1] + n_lengths(mechanism)),
         scratch=aligned(1, SCRATCH),
         saved=saved,
+        read=copied(saved),
         learned=learned,
         part=np.zeros(1, dtype=PART),
         begun=again(saved),

@@ -425,11 +425,15 @@ class Engine(Alone):
         if not parts.model.tree:
             return
         state, guesses = parts.state, parts.memory.guesses
+        bodies = state.bodies
+        same = np.array_equal(bodies["v"], bodies["v_guess"])
+        same = same and np.array_equal(bodies["omega"], bodies["omega_guess"])
         for joint, knot in zip(parts.model.joints, state.joints, strict=True):
             begin, rates = joint["v_begin"], joint["m_T"] + joint["m_R"]
-            knot["mid"][:rates] = state.v[begin : begin + rates]
+            v = state.v[begin : begin + rates] if same else knot["rate_guess"][:rates]
+            knot["mid"][:rates] = v
             if joint["kind"] == BALL:
-                knot["mid"][:rates] = state.bodies["omega"][joint["child"]]
+                knot["mid"][:rates] = bodies["omega_guess"][joint["child"]]
         guesses.joints["slope"], guesses.joints["missed"] = 0.0, 0.0
         guesses.trend[:] = guesses.contact_trend[:] = 0.0
 

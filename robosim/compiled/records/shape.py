@@ -120,6 +120,9 @@ FOUND = np.dtype(  # of a pair in a step
         ),  # how much nearer the shapes may come [m], negative if out of reach
         ("near", "i8"),  # 1 for two moving bodies that have features
         ("known", "i8"),  # 1: its features are those of the last step
+        # How far the shapes are apart at the second knot though one of its contacts is closed: they
+        # have left the features there [m], else 0.
+        ("parted", "f8"),
     ]
 )
 

@@ -362,6 +362,7 @@ def admit_features(model, state, memory, work, options, dt, kappa, substeps, roo
         if found[p].margin == -inf:
             found[p].margin = -distance_left(system, p)
         pair, met = pairs[p], 0
+        found[p].parted = 0.0
         moved = pair_moved(model, system, work, p, dt)
         if moved > abs(found[p].margin):
             # One of the two has been hit, or is driven, faster than the last interval foretold.
@@ -374,7 +375,7 @@ def admit_features(model, state, memory, work, options, dt, kappa, substeps, roo
             continue
         if divides and has_turned_rim(model, system, work, p):
             return GOES_THROUGH
-        entered = find_entered(model, system, work, p, moved, divides, dt, room)
+        entered = find_entered(model, system, work, p, moved, divides, options.gravity, dt, room)
         if entered < 0:
             return GOES_THROUGH
         if met + entered == 0:

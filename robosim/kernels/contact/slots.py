@@ -25,9 +25,11 @@ from robosim.compiled.kinds import (
 )
 from robosim.kernels.compiler.addresses import copy_record
 from robosim.kernels.compiler.jit import aside, kernel
+from robosim.kernels.contact.hits import is_closed
 from robosim.kernels.contact.kinematics import depth_left, place_contact
 from robosim.kernels.contact.reach import hulls_apart
 from robosim.kernels.equations.algebra import assign, dot, fill, rotate_back
+from robosim.kernels.equations.body import end_pose
 from robosim.kernels.narrow_phase.clip import is_crossing
 from robosim.kernels.narrow_phase.find import find_features
 
@@ -265,7 +267,7 @@ def goes_through(contact, before, after, t):
 
 
 @kernel
-def find_entered(model, system, work, p, moved, may_divide, dt, room):
+def find_entered(model, system, work, p, moved, may_divide, gravity, dt, room):
     """Put features of pair p that the interval ends beyond into free slots; their number.
 
     It is -1 where only a shorter interval tells, if it `may_divide`, what the shapes meet with.
@@ -283,9 +285,12 @@ def find_entered(model, system, work, p, moved, may_divide, dt, room):
     if moved < allowed:
         return 0
     if hulls_apart(model, system, work, work.pose2, p, allowed) > allowed:
+        work.collision.found[p].parted = how_far_parted(model, system, work, p, gravity, dt)
         return 0
     found, t = 0, work.scratch[0]
     count = find_near(model, system, work, work.pose2, p, allowed)
+    if count == 0:
+        work.collision.found[p].parted = how_far_parted(model, system, work, p, gravity, dt)
     if not overlaps(features, count, allowed - deepest):
         return 0
     apart = is_apart(model, system, work, p, allowed)
@@ -321,6 +326,64 @@ def find_entered(model, system, work, p, moved, may_divide, dt, room):
             found += 1
             slot = free_slot(ids, pair, slot)
     return found
+
+
+@kernel
+def how_far_parted(model, system, work, p, gravity, dt):
+    """How far the shapes of pair p are apart at the second knot, if a contact is closed [m].
+
+    It is inf if they would stay apart over another such interval, falling. If no contact is closed,
+    it is 0. What was looked at last stays as it was, as the next interval begins with it.
+    """
+    pair, margin = model.collision.pairs[p], abs(work.collision.found[p].margin)
+    closed, free = False, pair.slot_end
+    for slot in range(pair.slot_begin, pair.slot_end):
+        if work.ids[slot] < 0:
+            free = slot
+        elif work.entered[slot] != 0 and is_closed(work.slots[slot], work.contacts[slot]):
+            closed = True
+    if not closed or pair.compliant != 0:
+        return 0.0
+    look, features, left = system.looks[p], work.collision.features, inf
+    x, y, z = look.normal[0], look.normal[1], look.normal[2]
+    vertex_a, vertex_b = look.vertex_a, look.vertex_b
+    count = find_near(model, system, work, work.pose2, p, margin)
+    look.normal[0], look.normal[1], look.normal[2] = x, y, z
+    look.vertex_a, look.vertex_b = vertex_a, vertex_b
+    for n in range(count):
+        gap = max(features[n].gap, 0.0)
+        if free < pair.slot_end:
+            contact = work.slots[free]
+            describe(model, pair, features[n], contact, free)
+            if gap_ahead(model, contact, work, gravity, dt) > 0.0:
+                continue
+        left = min(left, gap)
+    return left
+
+
+@kernel
+def gap_ahead(model, contact, work, gravity, dt):
+    """The gap of a contact after another interval such as the one that was solved, and a fall."""
+    kept = work.collision.kept
+    copy_record(work.pose2[contact.body], kept[0])
+    copy_record(work.pose2[contact.other], kept[1])
+    go_on(model, contact.body, kept[0], work, gravity, dt)
+    go_on(model, contact.other, kept[1], work, gravity, dt)
+    gap = place_contact(contact, work.pose2, work.scratch[0])
+    copy_record(kept[0], work.pose2[contact.body])
+    copy_record(kept[1], work.pose2[contact.other])
+    return gap
+
+
+@kernel
+def go_on(model, b, pose, work, gravity, dt):
+    """Move body b on from a pose as in the interval that was solved, but falling."""
+    if b == model.bodies.shape[0]:
+        return
+    body, motion, v = model.bodies[b], work.bodies[b], work.scratch[0].w
+    for i in range(3):
+        v[i] = motion.v[i] + dt * body.gravitational_mass / body.mass * gravity[i]
+    end_pose(pose, v, motion.P, dt, work.pose2[b])
 
 
 @kernel

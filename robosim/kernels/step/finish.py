@@ -15,7 +15,7 @@ from robosim.kernels.equations.joint import is_chart, is_driven
 from robosim.kernels.status import CONVERGED
 from robosim.kernels.step.means import add_impulses, begin_means, show_ahead
 from robosim.kernels.step.start import start_interval
-from robosim.kernels.step.velocities import find_velocities
+from robosim.kernels.step.velocities import begin_projection, find_velocities
 from robosim.kernels.step.wants import BEGINS, MEANS
 
 
@@ -30,6 +30,8 @@ def show_velocities(scheme, model, state, system, work):
         body, twist = state.bodies[i], work.twists[i].w
         assign(twist[:3], body.v)
         rotate_back(work.pose2[i].R, twist[3:], body.omega)
+        assign(body.v, body.v_guess)
+        assign(body.omega, body.omega_guess)
     fill(0.0, work.twists[model.bodies.shape[0]].w)
     scheme.read_rates(model, state, system, work)
     show_ahead(scheme, model, state, work)
@@ -113,6 +115,8 @@ def find_knot_velocities(scheme, model, state, system, loads, work, options):
     work.active[0] = 0
     fill(0, work.entered)
     scheme.find_rest(model, state, system, work, dt)
-    if find_velocities(scheme, model, system, loads, work, options, dt) == CONVERGED:
+    limited = begin_projection(model, system, work, dt, False)
+    status = find_velocities(scheme, model, system, loads, work, options, limited, dt, options.dt)
+    if status == CONVERGED:
         show_velocities(scheme, model, state, system, work)
     fill(0, system.valid)

@@ -21,9 +21,16 @@ from robosim.kernels.step.guards import check
 from robosim.kernels.step.impact import bounce, strikes
 from robosim.kernels.step.learn import learn
 from robosim.kernels.step.means import begin_means
+from robosim.kernels.step.reading import (
+    foresee,
+    is_read_otherwise,
+    keep_reading,
+    take_reading,
+)
 from robosim.kernels.step.saved import copy_guesses, copy_state, save
 from robosim.kernels.step.start import start_interval
 from robosim.kernels.step.velocities import (
+    begin_projection,
     bounds_rates,
     carry_momenta,
     find_velocities,
@@ -134,10 +141,23 @@ def end_interval(scheme, model, state, memory, loads, work, options, dt, wants, 
     carry_momenta(scheme, model, system, loads, work, options, dt)
     push = size_of_push(loads, work)
     shows = wants & VELOCITIES != 0 or scheme.needs_velocities() or somewhere(push > 0.0)
-    shows = shows or bounds_rates(model)
+    shows, otherwise = shows or bounds_rates(model), False
     if shows:
         left = leave_out_open(work) if wants & FREE else 0
-        status = find_velocities(scheme, model, system, loads, work, options, dt)
+        otherwise = wants & VELOCITIES != 0 and is_read_otherwise(model, memory, work, options, dt)
+        for again in range(2 if otherwise else 1):
+            reads, length = otherwise and again == 0, dt
+            limited = begin_projection(model, system, work, dt, again == 1)
+            if reads:
+                length = options.dt
+                foresee(model, memory.guesses, system, work, options, dt)
+            status = find_velocities(
+                scheme, model, system, loads, work, options, limited, dt, length
+            )
+            if reads and status == CONVERGED:
+                keep_reading(scheme, model, state, system, work)
+            elif reads:
+                otherwise = False
         if left > 0:
             work.active[0] += left
             system.valid[FACTORED] = 0
@@ -147,4 +167,6 @@ def end_interval(scheme, model, state, memory, loads, work, options, dt, wants, 
     # The last interval of a step with derivatives is followed by none.
     if not (are_duals(last_dt) and wants & VELOCITIES):
         learn(scheme, model, state, memory, work, dt, last_dt, shows, push, info)
+    if otherwise:
+        take_reading(model, work.read, state)
     return status

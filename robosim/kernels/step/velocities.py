@@ -61,15 +61,15 @@ STIFF = 1e9  # masses of its contact by which a rate is held
 
 
 @kernel
-def find_velocities(scheme, model, system, loads, work, options, dt):
-    """Velocities at the second knot; returns a status.
+def find_velocities(scheme, model, system, loads, work, options, limited, dt, length):
+    """Velocities at the second knot, after `begin_projection`; returns a status.
 
-    They are to be read along arcs, of an interval whose velocities are chords. Leaves what leads
-    from these to those in work.rhs, if there is anything, which scratch.arcs tells.
+    They are to be read along arcs, of an interval of some length whose velocities are chords.
+    Leaves what leads from these to those in work.rhs, if there is anything, which scratch.arcs
+    tells. `limited` is how many rates have bounds.
     """
     # The parts of a step of order four make up for each other in what the momenta show.
-    arc = 0.0 if options.order == 4 else dt
-    limited = begin_projection(model, system, work, dt)
+    arc = 0.0 if options.order == 4 else length
     touches = work.active[0] > 0
     work.scratch[0].drag = 1.0 if touches else 0.0
     status = project_pushes(scheme, model, system, loads, work, options, dt)
@@ -108,20 +108,21 @@ def find_arcs(scheme, model, system, loads, work, arc):
 
 
 @kernel
-def begin_projection(model, system, work, dt):
+def begin_projection(model, system, work, dt, again):
     """Tell which gaps have stayed as they were, and slips; hold no rate at its bound yet.
 
-    Returns how many rates have bounds.
+    Slips are in axes that a projection changes, and so known if it is made `again`. Returns how
+    many rates have bounds.
     """
     count = 0
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         contact, w = work.slots[k], system.contacts[k]
-        if contact.directed != 0:
+        if contact.directed != 0 and not again:
             t, c = work.scratch[0], work.contacts[k]
             note_friction(work.slots, system.contacts, c, k, model.facets, t)
         if not (is_companion(contact) or on_joint(contact)):
-            if travels(contact, model.bodies.shape[0]):
+            if travels(contact, model.bodies.shape[0]) and not again:
                 note_slip(contact, w)
             w.rate = MOVES
             if contact.rolls != 0:

@@ -95,9 +95,9 @@ def guess(model, state, memory, work, dt, ahead, learns):
     extrapolate = pick(since != 0.0, ahead / since, 0.0)
     for i in range(model.bodies.shape[0]):
         body, w = state.bodies[i], work.bodies[i]
-        rotate(memory.system.pose1[i].R, body.omega, t.w)
+        rotate(memory.system.pose1[i].R, body.omega_guess, t.w)
         for k in range(3):
-            w.v[k] = body.v[k] + extrapolate * (body.v[k] - body.v_mid[k])
+            w.v[k] = body.v_guess[k] + extrapolate * (body.v_guess[k] - body.v_mid[k])
             t.w[k] += extrapolate * (t.w[k] - body.v_mid[3 + k])
         turn_from_rate(t.w, dt, w.P)
     for j in range(model.joints.shape[0]):
