@@ -15,7 +15,7 @@ from robosim.kernels.equations.joint import is_chart, is_driven
 from robosim.kernels.status import CONVERGED
 from robosim.kernels.step.means import add_impulses, begin_means, show_ahead
 from robosim.kernels.step.start import start_interval
-from robosim.kernels.step.velocities import begin_projection, find_velocities
+from robosim.kernels.step.velocities import begin_projection, find_velocities, length_ahead
 from robosim.kernels.step.wants import BEGINS, MEANS
 
 
@@ -116,7 +116,8 @@ def find_knot_velocities(scheme, model, state, system, loads, work, options):
     fill(0, work.entered)
     scheme.find_rest(model, state, system, work, dt)
     limited = begin_projection(model, system, work, dt, False)
-    status = find_velocities(scheme, model, system, loads, work, options, limited, dt, options.dt)
+    length = length_ahead(model, options, dt)
+    status = find_velocities(scheme, model, system, loads, work, options, limited, dt, length)
     if status == CONVERGED:
         show_velocities(scheme, model, state, system, work)
     fill(0, system.valid)

@@ -144,10 +144,12 @@ def end_interval(scheme, model, state, memory, loads, work, options, dt, wants, 
     shows, otherwise = shows or bounds_rates(model), False
     if shows:
         left = leave_out_open(work) if wants & FREE else 0
+        limited = begin_projection(model, system, work, dt, False)
         otherwise = wants & VELOCITIES != 0 and is_read_otherwise(model, memory, work, options, dt)
         for again in range(2 if otherwise else 1):
             reads, length = otherwise and again == 0, dt
-            limited = begin_projection(model, system, work, dt, again == 1)
+            if again == 1:
+                begin_projection(model, system, work, dt, True)
             if reads:
                 length = options.dt
                 foresee(model, memory.guesses, system, work, options, dt)

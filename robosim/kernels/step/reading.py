@@ -20,35 +20,41 @@ from robosim.kernels.contact.kinematics import place_contact
 from robosim.kernels.equations.algebra import assign, cross, dot
 from robosim.kernels.equations.coordinates import read_joints
 from robosim.kernels.step.finish import show_velocities
-from robosim.kernels.step.velocities import LANDING, OPEN, bounds_rates
+from robosim.kernels.step.velocities import LANDING, OPEN, length_ahead, looks_back
 
 
 @kernel
 def is_read_otherwise(model, memory, work, options, dt):
-    """Whether what is to be read at the second knot is not what `find_velocities` finds.
+    """Whether what is to be read at the second knot is not what the next guess begins with.
 
-    Parts of a step to an accuracy go on from velocities at knots, which are one and the same.
+    After `begin_projection`.
     """
-    if options.accuracy > 0.0 or model.bearings.joint.shape[0] > 0 or bounds_rates(model):
-        return False
-    if options.order == 2 and somewhere(dt != options.dt):
+    if options.order == 2 and somewhere(length_ahead(model, options, dt) != dt):
         return True
-    return model.collision.pairs.shape[0] > 0 and leaves_or_enters(model, memory.guesses, work)
+    if model.collision.pairs.shape[0] == 0 or looks_back(model, options):
+        return False
+    return leaves_or_enters(model, memory.guesses, memory.system, work)
 
 
 @aside
-def leaves_or_enters(model, guesses, work):
+def leaves_or_enters(model, guesses, system, work):
     """Whether shapes have left features where they touched, or touch for this interval alone."""
     near = work.collision.near
     for n in range(1, near[0] + 1):
         pair = model.collision.pairs[near[n]]
-        if pair.compliant == 0:
-            parted = work.collision.found[near[n]].parted > 0.0
-            for k in range(pair.slot_begin, pair.slot_end):
-                closed = work.entered[k] != 0 and is_closed(work.slots[k], work.contacts[k])
-                if closed and (parted or not was_closed(guesses, work, k)):
-                    return True
+        parted = work.collision.found[near[n]].parted > 0.0
+        for k in range(pair.slot_begin, pair.slot_end):
+            if is_held(pair, system, work, k) and (parted or not was_closed(guesses, work, k)):
+                return True
     return False
+
+
+@kernel
+def is_held(pair, system, work, k):
+    """Whether slot k of a pair has a hard contact that is closed and has not just landed."""
+    if pair.compliant != 0 or work.entered[k] == 0 or system.contacts[k].rate == OPEN:
+        return False
+    return is_closed(work.slots[k], work.contacts[k])
 
 
 @kernel
@@ -67,11 +73,9 @@ def foresee(model, guesses, system, work, options, dt):
     near = work.collision.near
     for n in range(1, near[0] + 1):
         pair, parted = model.collision.pairs[near[n]], work.collision.found[near[n]].parted
-        if pair.compliant != 0:
-            continue
         for k in range(pair.slot_begin, pair.slot_end):
             contact, w = work.slots[k], system.contacts[k]
-            if work.entered[k] == 0 or not is_closed(contact, work.contacts[k]) or w.rate == OPEN:
+            if not is_held(pair, system, work, k):
                 continue
             if parted > 0.0:
                 w.rate = OPEN if parted == inf else -parted / options.dt

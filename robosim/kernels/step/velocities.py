@@ -96,6 +96,22 @@ def find_velocities(scheme, model, system, loads, work, options, limited, dt, le
 
 
 @kernel
+def length_ahead(model, options, dt):
+    """Length of the interval that follows one of length dt [s], or dt itself.
+
+    It is that of a whole step. Parts of a step to an accuracy go on from velocities at knots, and
+    bounds of rates and of bearings are kept by them. So these are those of the interval alone.
+    """
+    return dt if looks_back(model, options) else options.dt
+
+
+@kernel
+def looks_back(model, options):
+    """Whether something else goes on from the velocities that are to be read at a knot."""
+    return options.accuracy > 0.0 or model.bearings.joint.shape[0] > 0 or bounds_rates(model)
+
+
+@kernel
 def find_arcs(scheme, model, system, loads, work, arc):
     """work.rhs = what leads the velocities at the knot from chords to arcs, if there is anything.
 
