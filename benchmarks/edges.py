@@ -14,6 +14,9 @@ radius, in two ways:
 
 Counted are throws in which a step gains more than 1e-3, and of those that moved so the ones in
 which it is less than half as much with steps of a quarter, as errors of the integrator are. Then
+come throws with a velocity at a knot that does not belong to the motion. It is to be no farther
+from the mean of the rates over both steps beside than half of what these differ by, and half of a
+free fall over a step. Lengths are those of the mass matrix, and 1 % of sqrt(m g r) is allowed. Then
 follow throws in which shapes overlap by more than 1e-5 m, and those that end in a
 `ConvergenceError`. Ends with exit code 1 if there is one of the last two kinds.
 """
@@ -41,13 +44,13 @@ from robosim import (
     Simulation,
     TriangleMesh,
 )
-from robosim.quaternions import rotation_matrix
+from robosim.quaternions import conjugate, multiply, rotation_matrix, rotation_vector
 
 SHAPES = ("cylinder", "disc", "cone", "capsule", "box")
 GROUNDS = ("kerbs", "blocks", "posts", "field", "other")
 TIMESTEPS = (0.001, 0.002, 0.005, 0.01)
 G, FRICTION, SECONDS = 9.81, 0.6, 1.2
-GAIN, DEPTH = 1e-3, 1e-5  # [m g r], [m]
+GAIN, DEPTH, OFF = 1e-3, 1e-5, 0.01  # [m g r], [m], [sqrt(m g r)]
 WINDOW = 3  # knots: at that of an impact, momenta are those in its middle
 
 
@@ -149,9 +152,43 @@ def energy_of(sim: Simulation, p: np.ndarray, x: np.ndarray, q: np.ndarray) -> f
     return float(total)
 
 
+def velocities(sim: Simulation) -> np.ndarray:
+    """(n, 6) of bodies at the knot, world."""
+    turns = rotation_matrix(sim.state.q)
+    spins = np.einsum("bij,bj->bi", turns, sim.state.omega)
+    return np.concatenate([sim.state.v, spins], axis=1)
+
+
+def rates_between(x: np.ndarray, q: np.ndarray, sim: Simulation) -> np.ndarray:
+    """(n, 6) of bodies over the step from poses (n, 3) and (n, 4) to those of a simulation."""
+    turns = [
+        rotation_vector(multiply(b, conjugate(a))) for a, b in zip(q, sim.state.q, strict=True)
+    ]
+    return np.concatenate([sim.state.x - x, np.array(turns)], axis=1) / sim.timestep
+
+
+def off_motion(
+    sim: Simulation, turns: np.ndarray, v: np.ndarray, before: np.ndarray, after: np.ndarray
+) -> float:
+    """How far velocities at a knot are from the motion's, beyond what is allowed [sqrt(J)]."""
+
+    def size(motion: np.ndarray) -> float:
+        square = 0.0
+        for body, turn, one in zip(sim.robot.bodies, turns, motion, strict=True):
+            own = rotation_matrix(turn).T @ one[3:]
+            square += body.mass * one[:3] @ one[:3] + own @ body.inertia @ own
+        return float(np.sqrt(square))
+
+    fall = 0.5 * G * sim.timestep * np.sqrt(sim.robot.total_mass)
+    return size(v - 0.5 * (before + after)) - 0.5 * size(after - before) - fall
+
+
 @dataclass
 class Throw:
-    """What came of a throw; gains are the largest of a step [m g r]."""
+    """What came of a throw; gains are the largest of a step [m g r].
+
+    `off` is the farthest that velocities at a knot are from the motion's [sqrt(m g r)].
+    """
 
     shape: str
     ground: str
@@ -161,6 +198,8 @@ class Throw:
     moved: float = 0.0
     shown_at: int = -1
     moved_at: int = -1
+    off: float = 0.0
+    off_at: int = -1
     depth: float = 0.0
     failed: str = ""
 
@@ -173,15 +212,23 @@ def throw(shape: str, ground: str, seed: int, parts: int = 1) -> Throw:
     sim = Simulation(robot, timestep)
     sim.set_state(q, v)
     shown, moved, scale = [sim.energy()], [np.inf], G * radius
+    before = None
     for k in range(round(SECONDS / timestep)):
         if sim.state.x[0, 2] < -0.6 or np.abs(sim.state.x[0, :2]).max() > 2.4:
             break
         arrived, x, turn = momenta(sim), sim.state.x.copy(), sim.state.q.copy()
+        v = velocities(sim)
         try:
             info = sim.step()
         except ConvergenceError as error:
             out.failed = str(error)[:80]
             break
+        after = rates_between(x, turn, sim)
+        if before is not None:
+            off = off_motion(sim, turn, v, before, after) / np.sqrt(scale)
+            if off > out.off:
+                out.off, out.off_at = off, k
+        before = after
         gain = (sim.energy() - shown[-1]) / scale
         if gain > out.shown:
             out.shown, out.shown_at = gain, k
@@ -215,7 +262,7 @@ def main() -> int:
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     console = Console()
-    table = Table("shape", "throws", "shown", "moved", "of these fall", "deep", "failed")
+    table = Table("shape", "throws", "shown", "moved", "of these fall", "off", "deep", "failed")
     worse = False
     cases = [
         (shape, ground, seed)
@@ -229,7 +276,8 @@ def main() -> int:
         moved = [one for one in own if one.moved > GAIN]
         fall = [one for one in moved if falls(one)]
         deep, failed = sum(one.depth > DEPTH for one in own), sum(bool(one.failed) for one in own)
-        counts = len(own), sum(one.shown > GAIN for one in own), len(moved), len(fall), deep, failed
+        shown, off = sum(one.shown > GAIN for one in own), sum(one.off > OFF for one in own)
+        counts = len(own), shown, len(moved), len(fall), off, deep, failed
         table.add_row(shape, *map(str, counts))
         worse = worse or deep + failed > 0
     console.print(table)
