@@ -141,12 +141,14 @@ def end_interval(scheme, model, state, memory, loads, work, options, dt, wants, 
     carry_momenta(scheme, model, system, loads, work, options, dt)
     push = size_of_push(loads, work)
     shows = wants & VELOCITIES != 0 or scheme.needs_velocities() or somewhere(push > 0.0)
-    shows, otherwise = shows or bounds_rates(model), False
+    shows, keeps = shows or bounds_rates(model), False
     if shows:
         left = leave_out_open(work) if wants & FREE else 0
         limited = begin_projection(model, system, work, dt, False)
         otherwise = wants & VELOCITIES != 0 and is_read_otherwise(model, memory, work, options, dt)
-        for again in range(2 if otherwise else 1):
+        # Steps with derivatives end with the factors of what is read, as nothing follows them.
+        keeps = otherwise and not are_duals(last_dt)
+        for again in range(2 if keeps else 1):
             reads, length = otherwise and again == 0, dt
             if again == 1:
                 begin_projection(model, system, work, dt, True)
@@ -156,10 +158,10 @@ def end_interval(scheme, model, state, memory, loads, work, options, dt, wants, 
             status = find_velocities(
                 scheme, model, system, loads, work, options, limited, dt, length
             )
-            if reads and status == CONVERGED:
+            if reads and keeps and status == CONVERGED:
                 keep_reading(scheme, model, state, system, work)
             elif reads:
-                otherwise = False
+                keeps = False
         if left > 0:
             work.active[0] += left
             system.valid[FACTORED] = 0
@@ -169,6 +171,6 @@ def end_interval(scheme, model, state, memory, loads, work, options, dt, wants, 
     # The last interval of a step with derivatives is followed by none.
     if not (are_duals(last_dt) and wants & VELOCITIES):
         learn(scheme, model, state, memory, work, dt, last_dt, shows, push, info)
-    if otherwise:
+    if keeps:
         take_reading(model, work.read, state)
     return status
