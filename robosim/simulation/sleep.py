@@ -2,21 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import ceil
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robosim.compiled.loads import Loads
 from robosim.compiled.records.step import INFO
+from robosim.runtime.islands import Indices
 from robosim.simulation.checkpoint import Counters
 from robosim.simulation.islands import Island
 from robosim.validation import Array
 
 SLOW = 1e-4  # [m/s], below which all points of what is at rest are
 BALL = 2.5  # square of a ball's radius, over that of its gyration
+
+
+class Watched(NamedTuple):
+    """What acts on some islands: places in the loads of the world, and what is there."""
+
+    v: Indices
+    bodies: Indices
+    controls: Indices
+    gains: Indices
+    loads: Loads
+
+    @classmethod
+    def of(cls, islands: Sequence[Island]) -> Watched:
+        """What acts on these islands, by their own loads."""
+        places = [one.places.values for one in islands]
+        own = [one.engine.parts.loads for one in islands]
+        first = own[0]
+        return cls(
+            np.concatenate([to.v for to in places]),
+            np.concatenate([to.bodies for to in places]),
+            np.concatenate([to.controls for to in places]),
+            np.concatenate([to.gains[:, 0] for to in places]),
+            first._replace(
+                tau=np.concatenate([each.tau for each in own]),
+                external=np.concatenate(
+                    [each.external[: len(to.bodies)] for to, each in zip(places, own, strict=True)]
+                ),
+                controls=np.concatenate([each.controls for each in own]),
+                servos=np.concatenate([each.servos for each in own]),
+            ),
+        )
+
+    def are_the_same(self, world: Loads, torques: Array, gains: NDArray[np.void]) -> bool:
+        """Whether the same acts now, and no PD.
+
+        `torques` (n, nv) are those of the world's next steps, `gains` its own, () without a PD.
+        """
+        mine, driving = self.loads, gains[self.gains] if len(gains) else gains
+        return not (np.any(driving["kp"]) or np.any(driving["kd"])) and (
+            bool(np.all(torques[:, self.v] == mine.tau))
+            and np.array_equal(world.external[self.bodies], mine.external)
+            and np.array_equal(world.controls[self.controls], mine.controls)
+            and np.array_equal(world.servos[self.v], mine.servos)
+        )
 
 
 class Sleep:
@@ -32,8 +77,8 @@ class Sleep:
     Attributes
     ----------
     asleep : set of tuples of units
-    prepared : bool
-        Whether what sleeping islands go back to is kept, and where they stand is noted.
+    watched : Watched or None
+        What acts on all that sleep; None until what these go back to is kept.
     info : (1,) INFO
         What each step of sleeping islands comes to.
     """
@@ -42,7 +87,8 @@ class Sleep:
         self._given, self._needed = (seconds, pause), max(1, ceil(seconds / pause - 1e-9))
         self._seen: dict[tuple[int, ...], int] = {}
         self.asleep: set[tuple[int, ...]] = set()
-        self.prepared, self.info = True, np.zeros(1, dtype=INFO)
+        self.watched: Watched | None = None
+        self.info = np.zeros(1, dtype=INFO)
 
     def clear(self) -> None:
         """Let all islands be awake, and as if they had just moved."""
@@ -54,6 +100,7 @@ class Sleep:
         known = {one.units for one in islands}
         self._seen = {units: count for units, count in self._seen.items() if units in known}
         self.asleep &= known
+        self.watched = None
 
     def look(self, island: Island) -> bool:
         """Look at an island that is awake; whether it falls asleep."""
@@ -62,17 +109,19 @@ class Sleep:
         if self._seen[units] < self._needed or len(island.places.values.motions):
             return False
         self.asleep.add(units)
-        self.prepared = False
+        self.watched = None
         return True
 
     def wake(self, island: Island) -> None:
         """Let an island move again."""
         self.asleep.discard(island.units)
         self._seen[island.units] = 0
+        self.watched = None
 
-    def told(self, counters: Counters) -> None:
-        """Note what steps of sleeping islands come to, from the last one of the world."""
+    def begin(self, islands: Sequence[Island], counters: Counters) -> None:
+        """Watch what sleeps; note what its steps come to, from the last one of the world."""
         assert counters.last is not None
+        self.watched = Watched.of(islands)
         infos, row = counters.last
         self.info[0] = infos[row]
         for name in ("iterations", "events", "error", "attempt", "residual"):
@@ -96,7 +145,7 @@ class Sleep:
             self._seen[tuple(units)] = int(count)
             if sleeps:
                 self.asleep.add(tuple(units))
-        self.prepared = False
+        self.watched = None
 
 
 def is_slow(island: Island) -> bool:
@@ -111,21 +160,5 @@ def is_slow(island: Island) -> bool:
 
 def is_driven(island: Island, gains: NDArray[np.void]) -> bool:
     """Whether a PD drives any joint of an island; `gains` are the world's, () without one."""
-    if not len(gains):
-        return False
-    own = gains[island.places.values.gains[:, 0]]
+    own = gains[island.places.values.gains[:, 0]] if len(gains) else gains
     return bool(np.any(own["kp"]) or np.any(own["kd"]))
-
-
-def is_disturbed(island: Island, world: Loads, torques: Array) -> bool:
-    """Whether anything acts on a sleeping island that has not acted when it fell asleep.
-
-    `torques` (n, nv) are those of the world's next steps.
-    """
-    to, own = island.places.values, island.engine.parts.loads
-    return not (
-        bool(np.all(torques[:, to.v] == own.tau))
-        and np.array_equal(world.external[to.bodies], own.external[: len(to.bodies)])
-        and np.array_equal(world.controls[to.controls], own.controls)
-        and np.array_equal(world.servos[to.v], own.servos)
-    )

@@ -58,7 +58,7 @@ from robosim.simulation.meetings import Patience, ball_around, connected
 from robosim.simulation.notices import Notices, Silence
 from robosim.simulation.options import usual_solver
 from robosim.simulation.readings import IslandParts
-from robosim.simulation.sleep import Sleep, is_disturbed, is_driven
+from robosim.simulation.sleep import Sleep, Watched, is_driven
 from robosim.simulation.start import Start
 from robosim.simulation.stepped import Stepped, Undo
 from robosim.validation import Array
@@ -294,34 +294,36 @@ class Worlds(Alone):
             self._stepped = {}
 
     def _let_wake(self, sleep: Sleep, torques: Array, gains: NDArray[np.void]) -> bool:
-        """Wake islands that something acts on; whether there are any.
-
-        Of those that go on sleeping, note where they stand, and keep what they may go back to.
-        """
+        """Wake islands that something else acts on than before; whether there are any."""
+        acting = self._parts.loads, torques, gains
+        if sleep.watched is not None and sleep.watched.are_the_same(*acting):
+            return False
         disturbed = [
             one
             for one in self.islands
-            if one.units in sleep.asleep
-            and (is_driven(one, gains) or is_disturbed(one, self._parts.loads, torques))
+            if one.units in sleep.asleep and not Watched.of([one]).are_the_same(*acting)
         ]
         for one in disturbed:
             sleep.wake(one)
         if disturbed:
             self._stepped = {}
-        if not sleep.prepared:
-            sleep.prepared = True
-            sleep.told(self.counters)
-            resting = self._resting(sleep)
-            self._calls.begin(
-                resting.parts, resting.run_addresses, resting.places, resting.kept,
-                self.world.address, self.single.address, self._row, 0, 0, False, True,
-            )  # fmt: skip
-            for one in resting.islands:
-                boxes, to = self.world.values.boxes, one.places.values.bodies
-                x, size = one.engine.parts.state.bodies["x"], self._radii[to, None]
-                boxes["lower"][to] = np.where(size < 0.0, np.inf, x - size)
-                boxes["upper"][to] = np.where(size < 0.0, -np.inf, x + size)
+        if sleep.asleep:
+            self._watch(sleep)
         return bool(disturbed)
+
+    def _watch(self, sleep: Sleep) -> None:
+        """Note where sleeping islands stand, and keep what they go back to."""
+        resting = self._resting(sleep)
+        sleep.begin(resting.islands, self.counters)
+        self._calls.begin(
+            resting.parts, resting.run_addresses, resting.places, resting.kept,
+            self.world.address, self.single.address, self._row, 0, 0, False, True,
+        )  # fmt: skip
+        for one in resting.islands:
+            boxes, to = self.world.values.boxes, one.places.values.bodies
+            x, size = one.engine.parts.state.bodies["x"], self._radii[to, None]
+            boxes["lower"][to] = np.where(size < 0.0, np.inf, x - size)
+            boxes["upper"][to] = np.where(size < 0.0, -np.inf, x + size)
 
     def _resting(self, sleep: Sleep) -> Stepped:
         """The addresses of the islands that sleep."""
