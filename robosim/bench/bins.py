@@ -24,11 +24,14 @@ from robosim.simulation import Simulation
 DT = 2e-3
 SETTLING, RESTING = "while they settle", "at rest"
 SETTLE, REST = 2.0, 6.0  # [s] for which they settle, and after which they are at rest
+ASLEEP, SLEEP = "asleep", 0.5  # [s] of rest, after which they sleep
 
 
-def ours(pile: Mechanism, size: int, begin: float, seconds: float, told: str) -> Contender:
-    """robosim from some time on, one call from Python a step."""
-    sim = Simulation(pile, DT)
+def ours(
+    pile: Mechanism, size: int, begin: float, seconds: float, told: str, sleep: float | None = None
+) -> Contender:
+    """robosim from some time on, in one call from Python."""
+    sim = Simulation(pile, DT, sleep=sleep)
     sim.run(begin)
     start, steps = sim.copy(), round(seconds / DT)
 
@@ -99,6 +102,8 @@ def run_bins(setup: Setup) -> Report:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of boxes that start in an overlap
                 field = [ours(pile, n, begin, length, told)]
+                if told == RESTING:
+                    field.append(ours(pile, n, begin, length, ASLEEP, SLEEP))
             if setup.has("mujoco"):
                 field += [mujoco(pile, n, begin, length, told, cone) for cone in (False, True)]
             found = race(field, setup.choose(3, 2))
