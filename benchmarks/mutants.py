@@ -49,6 +49,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from benchmarks import schemata
+
 ROOT = Path(__file__).resolve().parents[1]
 KERNELS = Path("robosim/kernels")
 PARTS = "robosim", "loaders", "models", "viz", "tests", "benchmarks", "docs", "examples"
@@ -349,12 +351,16 @@ class Copy:
         if filled.is_dir():
             shutil.copytree(filled, self.cache / "lowered", copy_function=linked)
 
+    def environment(self) -> dict[str, str]:
+        """The environment of processes that test the copy."""
+        return os.environ | {
+            "NUMBA_CACHE_DIR": str(self.cache), "NUMBA_OPT": "1", "MPLBACKEND": "Agg",
+            "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": str(self.folder),
+        }  # fmt: skip
+
     def test(self, tests: list[str], limit: float) -> tuple[str, str, str]:
         """Run tests: the outcome, the test that decided it, and what it said."""
-        environment = dict(
-            os.environ, NUMBA_CACHE_DIR=str(self.cache), NUMBA_OPT="1", MPLBACKEND="Agg",
-            PYTHONDONTWRITEBYTECODE="1",
-        )  # fmt: skip
+        environment = self.environment()
         command = [sys.executable, "-m", "pytest", "-x", "-v", "--color=no", "--tb=short",
                    "-p", "no:cacheprovider", *tests]  # fmt: skip
         if any(test.startswith(DERIVATIVES) for test in tests):
@@ -415,25 +421,142 @@ def read(path: Path | None) -> list[dict[str, Any]]:
     return list({line["name"]: line for line in lines}.values())
 
 
-def try_all(
+def try_alone(
     left: list[tuple[str, Mutant]], sources: dict[str, bytes], options: argparse.Namespace
 ) -> Iterator[dict[str, Any]]:
-    """Test mutants one after the other."""
+    """Test mutants one after the other, each compiled by itself."""
+    if not left:
+        return
     with tempfile.TemporaryDirectory(prefix="mutants") as folder:
         copy = Copy(Path(folder))
         for name, mutant in left:
             path = copy.folder / KERNELS / mutant.file
             begin = time.monotonic()
             path.write_bytes(mutant.applied(sources[mutant.file]))
-            result, test, said = copy.test(options.tests or tests_of(mutant.file), options.limit)
+            result = copy.test(options.tests or tests_of(mutant.file), options.limit)
             path.write_bytes(sources[mutant.file])
             copy.tidy()
-            before, after = mutant.lines(sources[mutant.file])
-            yield {
-                "name": name, "file": mutant.file, "line": mutant.line, "kind": mutant.kind,
-                "before": before, "after": after, "outcome": result, "test": test, "said": said,
-                "seconds": round(time.monotonic() - begin, 1),
-            }  # fmt: skip
+            yield line_of(name, mutant, sources, *result, time.monotonic() - begin)
+
+
+def line_of(
+    name: str,
+    mutant: Mutant,
+    sources: dict[str, bytes],
+    result: str,
+    test: str,
+    said: str,
+    seconds: float,
+) -> dict[str, Any]:
+    """What is written of a mutant."""
+    before, after = mutant.lines(sources[mutant.file])
+    return {
+        "name": name, "file": mutant.file, "line": mutant.line, "kind": mutant.kind,
+        "before": before, "after": after, "outcome": result, "test": test, "said": said,
+        "seconds": round(seconds, 1),
+    }  # fmt: skip
+
+
+class Schemata:
+    """A copy of the repository with all mutants at once, of which one is chosen at run time."""
+
+    def __init__(
+        self,
+        folder: Path,
+        left: list[tuple[str, Mutant]],
+        sources: dict[str, bytes],
+        options: argparse.Namespace,
+        console: Console,
+    ) -> None:
+        self.copy, self.sources, self.options = Copy(folder), sources, options
+        self.mutants, self.console = dict(enumerate(left)), console
+        self.there: set[int] = set()
+        beside = Path(__file__).parent
+        shutil.copy(beside / "chosen_mutant.py", folder / KERNELS / "compiler" / "chosen.py")
+        for file, source in sources.items():
+            here = {k: one for k, (_, one) in self.mutants.items() if one.file == file}
+            changed, found = schemata.together(source, here)
+            self.there |= found
+            (folder / KERNELS / file).write_bytes(changed)
+
+    def tests_of(self, number: int) -> list[str]:
+        """The tests of a mutant."""
+        return self.options.tests or tests_of(self.mutants[number][1].file)
+
+    def told(self) -> Iterator[dict[str, Any]]:
+        """The lines that `forked_tests` writes."""
+        folder = self.copy.folder
+        tests = sorted({test for number in self.mutants for test in self.tests_of(number)})
+        jobs = {"run": [(k, self.tests_of(k)) for k in sorted(self.there)],
+                "slow": DERIVATIVES, "processes": self.options.processes}  # fmt: skip
+        (folder / "jobs.json").write_text(json.dumps(jobs), encoding="utf-8")
+        reads, writes = os.pipe()
+        environment = self.copy.environment() | {
+            "MUTANT_JOBS": str(folder / "jobs.json"), "MUTANT_LINES": str(writes),
+        }  # fmt: skip
+        command = [sys.executable, "-m", "pytest", "-p", "benchmarks.forked_tests", "-s", "-q",
+                   "-p", "no:cacheprovider", "-m", "", *tests]  # fmt: skip
+        with (folder / "told.txt").open("w") as told:
+            process = subprocess.Popen(
+                command, cwd=folder, env=environment, stdout=told, stderr=told,
+                pass_fds=[writes], start_new_session=True,
+            )  # fmt: skip
+        os.close(writes)
+        try:
+            with os.fdopen(reads, encoding="utf-8") as lines:
+                yield from map(json.loads, lines)
+            process.wait()
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+
+    def left_out(self) -> dict[int, tuple[str, str]]:
+        """Mutants that did not compile: "refused" or "alone", and the error."""
+        path = self.copy.folder / "left_out.txt"
+        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        words = (line.split(maxsplit=2) for line in lines)
+        return {int(number): (kind, said) for number, kind, said in words}
+
+    def try_all(self) -> Iterator[dict[str, Any]]:
+        """Test all mutants that can be chosen at run time."""
+        began: dict[int, str] = {}
+        failed: dict[int, tuple[str, str]] = {}
+        for line in self.told():
+            number = line.get("number")
+            if "fails" in line:
+                self.console.print(f"fails without a mutant: {line['fails']}", line["told"][-300:])
+            elif "begins" in line:
+                began[number] = line["begins"]
+            elif "failed" in line:
+                said = re.findall(r"^E   +(.*)$", line["told"], re.M)
+                failed[number] = line["failed"], (said[0] if said else line["told"])[:200]
+            elif "code" in line:
+                result = "detected", *failed.get(number, (began.get(number, ""), ""))
+                left_out = self.left_out().get(number)
+                if left_out is not None:
+                    if left_out[0] == "alone":
+                        self.there.discard(number)
+                        continue
+                    result = "refused", "", left_out[1]
+                elif line["code"] == 0:
+                    result = "survived", "", ""
+                elif line["code"] == -signal.SIGALRM:
+                    result = "time", began[number], ""
+                yield line_of(*self.mutants[number], self.sources, *result, line["seconds"])
+
+
+def try_each(
+    left: list[tuple[str, Mutant]],
+    sources: dict[str, bytes],
+    options: argparse.Namespace,
+    console: Console,
+) -> Iterator[dict[str, Any]]:
+    """Test mutants together where that can be, then the others alone."""
+    with tempfile.TemporaryDirectory(prefix="mutants") as folder:
+        all_of_them = Schemata(Path(folder), left, sources, options, console)
+        yield from all_of_them.try_all()
+    alone = [one for number, one in enumerate(left) if number not in all_of_them.there]
+    yield from try_alone(alone, sources, options)
 
 
 def run(
@@ -448,7 +571,7 @@ def run(
     columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("copying", total=len(left))
-        for line in try_all(left, sources, options):
+        for line in try_each(left, sources, options, console):
             lines.append(line)
             if options.out is not None:
                 with options.out.open("a", encoding="utf-8") as file:
@@ -502,6 +625,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=400, help="mutants in all, with those of OUT")
     parser.add_argument("--seed", type=int, default=0, help="of the order in which they are drawn")
     parser.add_argument("--limit", type=float, default=180.0, help="seconds for each mutant")
+    parser.add_argument("--processes", type=int, default=2, help="that test at a time")
     parser.add_argument("--only", nargs="+", metavar="PART", help="as in contact/law; equations/")
     parser.add_argument("--out", type=Path, help="a file of JSON lines, to which more are added")
     parser.add_argument("--again", action="store_true", help="run the survivors of OUT again")
