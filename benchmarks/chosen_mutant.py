@@ -29,32 +29,37 @@ VARIABLE = "ROBOSIM_MUTANT"  # of the environment, for processes that tests star
 KERNELS = Path(__file__).parents[1]
 LEFT_OUT = KERNELS.parents[1] / "left_out.txt"  # numbers, "refused" or "alone", and errors
 ADDRESS = 0x200000000000  # far from what systems give without being asked
+SIZE = 2**16
 FIXED = 0x100000  # MAP_FIXED_NOREPLACE
 
 allocate = ctypes.CDLL(None, use_errno=True).mmap
 allocate.restype = ctypes.c_void_p
 allocate.argtypes = (ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long)
 kind = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | FIXED
-if allocate(ADDRESS, mmap.PAGESIZE, mmap.PROT_READ | mmap.PROT_WRITE, kind, -1, 0) != ADDRESS:
+if allocate(ADDRESS, SIZE, mmap.PROT_READ | mmap.PROT_WRITE, kind, -1, 0) != ADDRESS:
     raise OSError(ctypes.get_errno(), "no memory at the address of the mutant's number")
 NUMBER = ctypes.c_int64.from_address(ADDRESS)
+REACHED = (ctypes.c_uint8 * (SIZE - 8)).from_address(ADDRESS + 8)  # 1 for each that was asked for
 NUMBER.value = int(os.environ.get(VARIABLE, "-1"))
 
 
-def chosen(number):
-    """Whether this mutant is chosen."""
+def is_mutant(number):
+    """Whether this mutant is chosen; notes that it would make a difference."""
+    REACHED[number] = 1
     return NUMBER.value == number
 
 
-@infer_global(chosen)
+@infer_global(is_mutant)
 class Template(ConcreteTemplate):
-    key = chosen
+    key = is_mutant
     cases = (signature(types.boolean, types.int64),)
 
 
-@lower_builtin(chosen, types.int64)
+@lower_builtin(is_mutant, types.int64)
 def compare(context, builder, kinds, args):
-    word = ir.IntType(64)
+    word, byte = ir.IntType(64), ir.IntType(8)
+    place = builder.add(args[0], word(ADDRESS + 8))
+    builder.store(byte(1), builder.inttoptr(place, byte.as_pointer()))
     number = builder.load(builder.inttoptr(word(ADDRESS), word.as_pointer()))
     return builder.icmp_signed("==", number, args[0])
 
@@ -69,7 +74,7 @@ LEFT = left_out()
 ALL = [
     (path.relative_to(KERNELS).as_posix(), one)
     for path in KERNELS.rglob("*.py")
-    if b" chosen(" in (source := path.read_bytes()) and path != Path(__file__)
+    if b" is_mutant(" in (source := path.read_bytes()) and path != Path(__file__)
     for one in choices(source)
 ]
 
@@ -98,10 +103,10 @@ class LeaveOut(FunctionPass):
 
 
 def number_in(value, code):
-    """The number of a call of `chosen`; None for other values."""
+    """The number of a call of `is_mutant`; None for other values."""
     if isinstance(value, Expr) and value.op == "call":
         called = guard(get_definition, code, value.func)
-        if isinstance(called, Global) and called.value is chosen:
+        if isinstance(called, Global) and called.value is is_mutant:
             return find_const(code, value.args[0])
     return None
 

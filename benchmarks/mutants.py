@@ -342,13 +342,14 @@ class Copy:
         self.folder, self.cache = folder, folder / "cache"
         compiled = shutil.ignore_patterns("__pycache__")
         for part in PARTS:
-            shutil.copytree(ROOT / part, folder / part, ignore=compiled)
+            shutil.copytree(ROOT / part, folder / part, ignore=compiled, dirs_exist_ok=True)
         for part in ("loaders", "models", "viz"):
-            (folder / "robosim" / part).symlink_to(folder / part)
+            if not (folder / "robosim" / part).exists():
+                (folder / "robosim" / part).symlink_to(folder / part)
         for file in ("pyproject.toml", "README.md", "CHANGELOG.md"):
             shutil.copy(ROOT / file, folder)
         filled = Path(os.environ.get("NUMBA_CACHE_DIR", "no such folder")) / "lowered"
-        if filled.is_dir():
+        if filled.is_dir() and not self.cache.exists():
             shutil.copytree(filled, self.cache / "lowered", copy_function=linked)
 
     def environment(self) -> dict[str, str]:
@@ -458,21 +459,21 @@ def line_of(
 
 
 class Schemata:
-    """A copy of the repository with all mutants at once, of which one is chosen at run time."""
+    """A copy of the repository with many mutants, of which one is chosen at run time."""
 
     def __init__(
         self,
         folder: Path,
-        left: list[tuple[str, Mutant]],
+        mutants: list[tuple[str, Mutant]],
         sources: dict[str, bytes],
         options: argparse.Namespace,
         console: Console,
     ) -> None:
         self.copy, self.sources, self.options = Copy(folder), sources, options
-        self.mutants, self.console = dict(enumerate(left)), console
+        self.mutants, self.console = dict(enumerate(mutants)), console
         self.there: set[int] = set()
         beside = Path(__file__).parent
-        shutil.copy(beside / "chosen_mutant.py", folder / KERNELS / "compiler" / "chosen.py")
+        shutil.copy(beside / "chosen_mutant.py", folder / KERNELS / "compiler" / "mutant.py")
         for file, source in sources.items():
             here = {k: one for k, (_, one) in self.mutants.items() if one.file == file}
             changed, found = schemata.together(source, here)
@@ -483,12 +484,13 @@ class Schemata:
         """The tests of a mutant."""
         return self.options.tests or tests_of(self.mutants[number][1].file)
 
-    def told(self) -> Iterator[dict[str, Any]]:
+    def told(self, wanted: list[int]) -> Iterator[dict[str, Any]]:
         """The lines that `forked_tests` writes."""
         folder = self.copy.folder
-        tests = sorted({test for number in self.mutants for test in self.tests_of(number)})
-        jobs = {"run": [(k, self.tests_of(k)) for k in sorted(self.there)],
-                "slow": DERIVATIVES, "processes": self.options.processes}  # fmt: skip
+        tests = sorted({test for number in wanted for test in self.tests_of(number)})
+        jobs = {"run": [(k, self.tests_of(k)) for k in wanted],
+                "slow": DERIVATIVES, "limit": self.options.limit,
+                "processes": self.options.processes}  # fmt: skip
         (folder / "jobs.json").write_text(json.dumps(jobs), encoding="utf-8")
         reads, writes = os.pipe()
         environment = self.copy.environment() | {
@@ -517,19 +519,19 @@ class Schemata:
         words = (line.split(maxsplit=2) for line in lines)
         return {int(number): (kind, said) for number, kind, said in words}
 
-    def try_all(self) -> Iterator[dict[str, Any]]:
-        """Test all mutants that can be chosen at run time."""
+    def try_all(self, names: set[str]) -> Iterator[dict[str, Any]]:
+        """Test those of these mutants that can be chosen at run time."""
         began: dict[int, str] = {}
         failed: dict[int, tuple[str, str]] = {}
-        for line in self.told():
+        wanted = [k for k in sorted(self.there) if self.mutants[k][0] in names]
+        for line in self.told(wanted) if wanted else ():
             number = line.get("number")
             if "fails" in line:
                 self.console.print(f"fails without a mutant: {line['fails']}", line["told"][-300:])
             elif "begins" in line:
                 began[number] = line["begins"]
             elif "failed" in line:
-                said = re.findall(r"^E   +(.*)$", line["told"], re.M)
-                failed[number] = line["failed"], (said[0] if said else line["told"])[:200]
+                failed[number] = line["failed"], line["said"]
             elif "code" in line:
                 result = "detected", *failed.get(number, (began.get(number, ""), ""))
                 left_out = self.left_out().get(number)
@@ -539,7 +541,7 @@ class Schemata:
                         continue
                     result = "refused", "", left_out[1]
                 elif line["code"] == 0:
-                    result = "survived", "", ""
+                    result = "survived", "", line.get("told", "")
                 elif line["code"] == -signal.SIGALRM:
                     result = "time", began[number], ""
                 yield line_of(*self.mutants[number], self.sources, *result, line["seconds"])
@@ -547,20 +549,24 @@ class Schemata:
 
 def try_each(
     left: list[tuple[str, Mutant]],
+    there: list[tuple[str, Mutant]],
     sources: dict[str, bytes],
     options: argparse.Namespace,
     console: Console,
 ) -> Iterator[dict[str, Any]]:
-    """Test mutants together where that can be, then the others alone."""
+    """Test mutants in the program that has all that are `there`, then the others alone."""
+    tried, names = set(), {name for name, _ in left}
     with tempfile.TemporaryDirectory(prefix="mutants") as folder:
-        all_of_them = Schemata(Path(folder), left, sources, options, console)
-        yield from all_of_them.try_all()
-    alone = [one for number, one in enumerate(left) if number not in all_of_them.there]
-    yield from try_alone(alone, sources, options)
+        place = options.folder or Path(folder)
+        for line in Schemata(place, there, sources, options, console).try_all(names):
+            tried.add(line["name"])
+            yield line
+    yield from try_alone([one for one in left if one[0] not in tried], sources, options)
 
 
 def run(
     left: list[tuple[str, Mutant]],
+    there: list[tuple[str, Mutant]],
     sources: dict[str, bytes],
     options: argparse.Namespace,
     console: Console,
@@ -571,7 +577,7 @@ def run(
     columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("copying", total=len(left))
-        for line in try_each(left, sources, options, console):
+        for line in try_each(left, there, sources, options, console):
             lines.append(line)
             if options.out is not None:
                 with options.out.open("a", encoding="utf-8") as file:
@@ -624,7 +630,10 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=60.0, help="how long to go on")
     parser.add_argument("--count", type=int, default=400, help="mutants in all, with those of OUT")
     parser.add_argument("--seed", type=int, default=0, help="of the order in which they are drawn")
-    parser.add_argument("--limit", type=float, default=180.0, help="seconds for each mutant")
+    parser.add_argument(
+        "--limit", type=float, default=60.0, help="seconds of tests for each mutant"
+    )
+    parser.add_argument("--folder", type=Path, help="of the program with mutants, to be kept")
     parser.add_argument("--processes", type=int, default=2, help="that test at a time")
     parser.add_argument("--only", nargs="+", metavar="PART", help="as in contact/law; equations/")
     parser.add_argument("--out", type=Path, help="a file of JSON lines, to which more are added")
@@ -643,6 +652,7 @@ def main() -> int:
                if not file.startswith(LEFT_OUT)
                and (not options.only or file.startswith(tuple(options.only)))}  # fmt: skip
     order = draw(sources, options.seed)
+    there = order[: options.count + options.count // 8]  # with those that will not compile
     known = {line["name"]: line["outcome"] for line in done}
     if options.names:
         left = [(name, mutant) for name, mutant in order if name in options.names]
@@ -657,7 +667,7 @@ def main() -> int:
             print(f"{name} {mutant.file}:{mutant.line} {mutant.kind}\n  - {before}\n  + {after}")
         return 0
     if not options.table:
-        done += run(left, sources, options, console)
+        done += run(left, there, sources, options, console)
     report(list({line["name"]: line for line in done}.values()), console)
     return 0
 

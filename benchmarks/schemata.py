@@ -1,8 +1,8 @@
 """Many mutants in one program, of which one is chosen while it runs: mutant schemata.
 
-A statement becomes `if chosen(17): ... else: ...`, with the mutant and with the statement as it
+A statement becomes `if is_mutant(17): ... else: ...`, with the mutant and with the statement as it
 was. A condition or a range becomes an expression of this form. So kernels are compiled once for
-all mutants. `chosen_mutant.py` is the module of `chosen`.
+all mutants. `chosen_mutant.py` is the module of `is_mutant`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-IMPORT = b"from robosim.kernels.compiler.chosen import chosen\n"
+IMPORT = b"from robosim.kernels.compiler.mutant import is_mutant\n"
 
 
 class Change(Protocol):
@@ -79,13 +79,13 @@ def together(source: bytes, changes: dict[int, Change]) -> tuple[bytes, set[int]
                 found.add(number)
         new, indent = old, b" " * unit.col_offset
         for number, text in texts:
-            choice = b"chosen(%d)" % number
+            choice = b"is_mutant(%d)" % number
             if isinstance(unit, ast.expr):
                 new = b"(\n(%s)\nif %s else (\n%s))" % (text, choice, new)
         if texts and isinstance(unit, ast.stmt):
             new = b""
             for number, text in texts:
-                new += b"if chosen(%d):\n%s    %s\n%sel" % (number, indent, text, indent)
+                new += b"if is_mutant(%d):\n%s    %s\n%sel" % (number, indent, text, indent)
             new += b"se:\n%s    %s" % (indent, old)
         source = source[:begin] + new + source[end:]
     if not found:
@@ -122,9 +122,11 @@ def choices(source: bytes) -> list[Choice]:
 
 
 def is_choice(node: ast.AST) -> bool:
-    """Whether a node is `chosen(...)`."""
+    """Whether a node is `is_mutant(...)`."""
     return (
-        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "chosen"
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "is_mutant"
     )
 
 

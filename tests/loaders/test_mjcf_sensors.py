@@ -133,6 +133,25 @@ def test_touch_weighs_what_lies_on_it(tmp_path):
     assert sim.sensor("time") == pytest.approx(0.5)
 
 
+def test_touch_looks_into_its_own_body(tmp_path):
+    """Of two boxes on each other both feel the upper one's weight, in zones away from the other."""
+    boxes = "".join(
+        f'''<body pos="0 0 {z}"><freejoint/><geom type="box" size=".1 .1 .1" density="1000"/>
+        <site name="{name}" type="box" size=".2 .2 .01" pos="0 0 {side}"/></body>'''
+        for name, z, side in (("lower", 0.1, 0.05), ("upper", 0.3, -0.05))
+    )
+    world = '<geom type="plane" size="1 1 1"/>' + boxes
+    sensors = '<touch name="lower" site="lower"/><touch name="upper" site="upper"/>'
+    path = tmp_path / "m.xml"
+    path.write_text(text(sensors, world, ""))
+    sim = robosim.Simulation(robosim.load(path), timestep=1e-3)
+    sim.run(0.2)
+    weight = 8 * 9.81
+    assert sim.sensor("upper") == pytest.approx(weight, rel=1e-6)
+    # And what the ground gives to the lower one, whose zone is above that.
+    assert sim.sensor("lower") == pytest.approx(3 * weight, rel=1e-6)
+
+
 @pytest.mark.parametrize(
     ("zone", "start", "direction", "meets"),
     [
