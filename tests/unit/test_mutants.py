@@ -13,6 +13,7 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks import mutants  # noqa: E402
 from benchmarks.mutants import KERNELS, TESTS, draw, outcome  # noqa: E402
+from benchmarks.schemata import IMPORT, choices, together  # noqa: E402
 
 SOURCE = b'''"""A module with 1 + 1."""
 
@@ -63,6 +64,58 @@ def test_all_kernels_have_tests_that_exist():
     for test in {test for tests in TESTS.values() for test in tests}:
         path, _, name = test.partition("::")
         assert f"def {name.partition('[')[0]}" in (ROOT / path).read_text(encoding="utf-8")
+
+
+FUNCTION = b'''"""A module."""
+
+import math
+
+SCALE = 3.0
+
+
+def found(a, b, rows):
+    total, last = SCALE * a - 2.0 * b, -1
+    for i in range(len(rows) - 1):
+        if rows[i] < rows[i + 1] and not (
+            rows[i] > 4.0
+            or rows[0] == 7.0
+        ):
+            total += math.atan2(
+                rows[i] - a,
+                rows[i + 1] / b,
+            )
+            last = i
+        elif total > 0.0:
+            return total, last
+    return -total * b, last
+'''
+
+
+def found_by(source, mutant=-1):
+    """What the function of a source returns for some arguments."""
+    inside = {"is_mutant": lambda number: number == mutant}
+    exec(source.replace(IMPORT, b""), inside)
+    results = []
+    for rows in ([1.0, 2.0, 3.0], [7.0, 8.0, 5.0], [5.0, 6.0, 2.0]):
+        try:
+            results.append(inside["found"](0.5, 1.5, rows))
+        except (IndexError, TypeError, ZeroDivisionError) as error:
+            results.append(str(error))
+    return results
+
+
+def test_a_program_with_all_mutants_is_any_of_them():
+    mutants_of = dict(enumerate(mutant for _, mutant in draw({"example.py": FUNCTION}, 0)))
+    source, there = together(FUNCTION, mutants_of)
+    assert source.count(IMPORT) == 1
+    assert {one.number for one in choices(source)} == there
+    # The constant of the module belongs to no function.
+    assert {mutants_of[k].line for k in mutants_of.keys() - there} == {5}
+    as_it_was = found_by(FUNCTION)
+    assert found_by(source) == as_it_was
+    wanted = {k: found_by(mutants_of[k].applied(FUNCTION)) for k in there}
+    assert {k: found_by(source, k) for k in there} == wanted
+    assert sum(found != as_it_was for found in wanted.values()) > 0.8 * len(there)
 
 
 ONE, OTHER = "tests/a.py::test_b", "tests/a.py::test_c[x y]"
