@@ -17,7 +17,7 @@ from random_mechanisms import (
     random_tree,
 )
 
-from robosim import Simulation
+from robosim import Body, ContactPoint, Joint, Mechanism, Simulation
 from robosim.quaternions import conjugate, rotation_matrix, rotation_vector
 from robosim.sensors import Place, Sensor, Zone
 from robosim.simulation import sensors
@@ -189,3 +189,59 @@ def test_a_zone_has_its_size(kind, sign):
         assert zone.meets(np.array([0.0, sign * part * side, -2.0]), np.eye(3)[2]) is meets
         assert not zone.meets(start, -x)
         assert not zone.meets(start, y)
+
+
+def test_a_torque_has_the_arms_of_the_middle_of_the_step():
+    """A bead slides evenly along a rail: its weight acts where it is in the middle of the step."""
+    rail, bead = Body("rail", 2.0, np.eye(3)), Body("bead", 1.0, 0.1 * np.eye(3))
+    joints = (
+        Joint("wall", "fixed", None, "rail"),
+        Joint("slide", "prismatic", "rail", "bead", (1, 0, 0)),
+    )
+    held = Sensor("held", "torque", place=Place("rail"), bodies=("rail", "bead"))
+    dt, speed = 0.02, 3.0
+    sim = Simulation(Mechanism("m", (rail, bead), joints, sensors=(held,)), dt)
+    sim.set_state([0.5], [speed])
+    for n in range(5):
+        sim.step()
+        x = 0.5 + speed * (n + 0.5) * dt
+        np.testing.assert_allclose(sim.sensor("held"), [0, -9.81 * x, 0], rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("end", ["child", "parent"])
+def test_what_a_joint_carries_is_less_what_a_loop_gives(end):
+    """A beam on two supports: each of them has half of the weight."""
+    beam = Body("beam", 4.0, np.eye(3))
+    first = Joint("left", "revolute", None, "beam", (0, 1, 0), child_position=(-0.5, 0, 0))
+    if end == "child":
+        second = Joint("right", "revolute", None, "beam", (0, 1, 0), parent_position=(1, 0, 0),
+                       child_position=(0.5, 0, 0))  # fmt: skip
+        bodies, joints = (beam,), (first, second)
+    else:
+        post = Body("post", 1.0, np.eye(3))
+        stands = Joint("stands", "fixed", None, "post", parent_position=(1, 0, 0))
+        second = Joint("right", "revolute", "beam", "post", (0, 1, 0), parent_position=(0.5, 0, 0))
+        bodies, joints = (beam, post), (first, stands, second)
+    held = Sensor("held", "force", place=Place("beam"), bodies=("beam",))
+    sim = Simulation(Mechanism("m", bodies, joints, sensors=(held,)), 1e-3)
+    sim.run(0.01)
+    assert sim.robot.loop_joints
+    assert sim.sensor("held")[2] == pytest.approx(0.5 * 4.0 * 9.81, rel=1e-6)
+
+
+def test_a_bearing_has_no_torque_where_the_ground_slows_what_turns():
+    """A foot that turns under a carriage, and stops by torsional friction alone."""
+    carriage, foot = Body("carriage", 1.0, np.eye(3)), Body("foot", 1.0, 0.01 * np.eye(3))
+    joints = (
+        Joint("lift", "prismatic", None, "carriage", (0, 0, 1)),
+        Joint("bearing", "revolute", "carriage", "foot", (0, 0, 1)),
+    )
+    point = ContactPoint("p", "foot", (0, 0, 0), 0.1, 0.5, torsional_friction=0.02)
+    held = Sensor("held", "torque", place=Place("foot"), bodies=("foot",))
+    robot = Mechanism("m", (carriage, foot), joints, (point,), sensors=(held,))
+    sim = Simulation(robot, 1e-3)
+    sim.set_state([0.1, 0.0], [0.0, 30.0])
+    sim.run(0.02)
+    assert sim.v[1] < 29.5
+    # The ground gives 0.02 x 2 kg x 9.81 m/s^2 = 0.39 N m.
+    np.testing.assert_allclose(sim.sensor("held"), 0.0, atol=1e-3)
