@@ -98,6 +98,24 @@ def test_springs_and_dampers_of_a_free_rotation(integrator: str, order: int) -> 
     np.testing.assert_allclose(sim.q, expected, rtol=0, atol={2: 3e-5, 4: 1e-9, 6: 1e-9}[order])
 
 
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_springs_and_dampers_of_one_axis_of_a_free_rotation(axis: int) -> None:
+    """The others have none: against the closed form of a hinge."""
+    ball = Body("ball", 1.0, np.diag([0.3, 0.3, 0.3]))
+    one = np.eye(3)[axis]
+    damped = Joint("j", "spherical", None, "ball", damping=0.2 * one)
+    sim = MinimalSimulation(Mechanism("ball", (ball,), (damped,)), 2e-3)
+    sim.set_state(None, 0.6 * one)
+    sim.run(1.0)
+    np.testing.assert_allclose(sim.v, 0.6 * np.exp(-0.2 / 0.3) * one, rtol=0, atol=1e-6)
+    sprung = Joint("j", "spherical", None, "ball", stiffness=2.0 * one)
+    sim = MinimalSimulation(Mechanism("ball", (ball,), (sprung,)), 2e-3)
+    sim.set_state(None, 0.6 * one)
+    sim.run(1.0)
+    rate = np.sqrt(2.0 / 0.3)
+    np.testing.assert_allclose(sim.v, 0.6 * np.cos(rate) * one, rtol=0, atol=1e-5)
+
+
 @pytest.mark.parametrize(("integrator", "order"), INTEGRATORS)
 def test_controllers_agree(integrator: str, order: int) -> None:
     """A PD in the compiled loop, as a callable, and as compiled code, gives the same motion."""

@@ -855,3 +855,25 @@ def test_a_mesh_of_many_points_takes_little_memory():
     mesh = Geometry("mesh", vertices=points, faces=np.zeros((1, 3), dtype=np.int64))
     records, _ = compile_shapes([mesh])
     assert records[0]["n_faces"] > 100
+
+
+def test_a_feature_that_is_kept_is_listed_once():
+    """Kept features come beside the four best ones, unless they are among these."""
+    boxes = scene(SHAPES["box"], SHAPES["hull"])
+    pair, at = boxes.scratch.pair[0], (pose(), pose((0.0, 0.0, 0.45)))
+    best = boxes.find(*at, margin=0.3)["id"]
+    pair["kept"], pair["keeps"] = best[0], 1
+    assert boxes.find(*at, margin=0.3)["id"].tolist() == best.tolist()
+    pair["keeps"] = 0
+
+
+@pytest.mark.parametrize("by", [0.0, 0.3])
+def test_a_cylinder_along_an_edge_touches_where_both_are(by):
+    """At both ends of the part that it has in common with the edge, and at no rim beyond."""
+    beam, roller = Geometry("box", (1.0, 0.2, 0.2)), Geometry("cylinder", (0.1, 0.8))
+    edge_up = pose(q=(np.cos(np.pi / 8), np.sin(np.pi / 8), 0, 0))
+    half = np.pi / 4 - 1e-6  # so that the rim over the edge is the nearest
+    along = pose((by, 0.0, 0.1 * np.sqrt(2) + 0.1), (np.cos(half), 0, np.sin(half), 0))
+    found = scene(beam, roller).find(edge_up, along, margin=0.01)
+    np.testing.assert_allclose(found["gap"], 0.0, rtol=0, atol=1e-6)
+    assert len(found) == 2
