@@ -45,22 +45,37 @@ def find_direction(sim: Simulation, first: Simulation, q, v, tau) -> None:
     assert newton_direction(*parts_of(sim), sim.timestep, KAPPA, info) == 0
 
 
+def compare_directions(robot: Mechanism, rng: np.random.Generator) -> None:
+    """Both solvers' directions from the same motion, which the joints of the tree allow."""
+    q, v = random_coordinates(rng, robot), rng.normal(size=robot.nv)
+    tau = rng.normal(size=robot.nv)
+    sims = [Simulation(robot, 0.01, solver=solver) for solver in SOLVERS]
+    found = []
+    for sim in sims:
+        find_direction(sim, sims[0], q, v, tau)
+        found.append(sim.parts.work.rhs["w"][: len(robot.bodies)].copy())
+    scale = np.abs(found[1]).max()
+    np.testing.assert_allclose(found[0], found[1], rtol=0, atol=1e-10 * scale)
+
+
 @pytest.mark.parametrize("base", KINDS)
 @pytest.mark.parametrize("contacts", [0, 1])
 def test_newton_direction(base, contacts):
-    """Both solvers' directions from the same motion, which the joints of the tree allow."""
     for seed in range(4):
         rng = np.random.default_rng(seed)
-        robot = loaded_tree(rng, base, contacts)
-        q, v = random_coordinates(rng, robot), rng.normal(size=robot.nv)
-        tau = rng.normal(size=robot.nv)
-        sims = [Simulation(robot, 0.01, solver=solver) for solver in SOLVERS]
-        found = []
-        for sim in sims:
-            find_direction(sim, sims[0], q, v, tau)
-            found.append(sim.parts.work.rhs["w"][: len(robot.bodies)].copy())
-        scale = np.abs(found[1]).max()
-        np.testing.assert_allclose(found[0], found[1], rtol=0, atol=1e-10 * scale)
+        compare_directions(loaded_tree(rng, base, contacts), rng)
+
+
+def test_newton_direction_with_drag():
+    """Matrices that couple all six components, of every other body."""
+    rng = np.random.default_rng(0)
+    robot = loaded_tree(rng, "floating", 0)
+    roots = 3.0 * rng.normal(size=(len(robot.bodies), 6, 6))
+    bodies = [
+        replace(body, drag=root @ root.T) if k % 2 else body
+        for k, (body, root) in enumerate(zip(robot.bodies, roots, strict=True))
+    ]
+    compare_directions(replace(robot, bodies=tuple(bodies)), rng)
 
 
 @pytest.mark.parametrize("base", ["floating", "spherical", "planar", "fixed", "prismatic"])
