@@ -22,6 +22,8 @@ from robosim.joints import (
     SplineCurve,
     SplineSurface,
 )
+from robosim.kernels.compiler.jit import entry
+from robosim.kernels.equations.chart_rows import change_rates
 from robosim.kinematics.kinematics import Kinematics
 from robosim.validation import Array
 
@@ -321,3 +323,26 @@ def test_no_start_where_coordinates_do_not_tell(chart: Chart, q: list[float], me
     )
     with pytest.raises(StateError, match=message):
         Simulation(robot).set_state(q)
+
+
+@entry
+def changed_rates(q, other, v):
+    change_rates(q, other, v)
+
+
+@pytest.mark.parametrize("length", [3.3, 4.0, 6.0])
+def test_another_rotation_vector_turns_at_the_same_rate(length: float) -> None:
+    """Differences of the rotation that both vectors stand for."""
+    rng = np.random.default_rng(2)
+    for _ in range(5):
+        q, rate = rng.normal(size=(2, 3))
+        q *= length / np.linalg.norm(q)
+        other = 1.0 - 2.0 * np.pi / length
+        theirs = rate.copy()
+        changed_rates(q, other, theirs)
+
+        def turning(at: Array, by: Array) -> Array:
+            ends = [quaternions.from_rotation_vector(at + h * by) for h in (STEP, -STEP)]
+            return np.subtract(*map(quaternions.rotation_matrix, ends)) / (2.0 * STEP)
+
+        np.testing.assert_allclose(turning(other * q, theirs), turning(q, rate), rtol=0, atol=1e-8)
