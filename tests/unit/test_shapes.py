@@ -877,3 +877,20 @@ def test_a_cylinder_along_an_edge_touches_where_both_are(by):
     found = scene(beam, roller).find(edge_up, along, margin=0.01)
     np.testing.assert_allclose(found["gap"], 0.0, rtol=0, atol=1e-6)
     assert len(found) == 2
+
+
+DEEP = (
+    ("box", "cylinder", (0.192, -0.136, 0.162), (0.598, 0.102, 0.217, 0.765)),
+    ("cylinder", "box", (0.102, -0.051, -0.254), (0.342, -0.689, -0.307, -0.561)),
+    ("hull", "cylinder", (0.219, -0.07, 0.116), (0.143, -0.985, 0.094, -0.023)),
+)
+
+
+@pytest.mark.parametrize(("a", "b", "x", "q"), DEEP)
+def test_what_is_far_inside_is_told(a, b, x, q):
+    """By a corner and a rim where nothing over a face, or over a cap, is as deep."""
+    at = pose(), pose(x, q)
+    found = ALL.find(*at, INDEX[a], INDEX[b])
+    overlap = separation(SHAPES[a], at[0], SHAPES[b], at[1])
+    assert overlap < -0.3
+    assert found["gap"].min() < overlap + 1e-6
