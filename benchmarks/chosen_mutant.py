@@ -19,7 +19,12 @@ from numba.core.imputils import lower_builtin
 from numba.core.ir import Assign, Const, Expr, Global
 from numba.core.ir_utils import find_const, get_definition, guard
 from numba.core.typing.context import BaseContext
-from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
+from numba.core.typing.templates import (
+    ConcreteTemplate,
+    _IntrinsicTemplate,
+    infer_global,
+    signature,
+)
 from numba.core.untyped_passes import DeadBranchPrune
 
 from benchmarks.schemata import choices
@@ -142,7 +147,7 @@ def leave_out(error, function, outermost):
 
 
 def told_as(kind, method):
-    """A method that finds something by its name, with an error of numba's, which tells the place.
+    """A method with an error of numba's, which tells the place, for errors of some kind.
 
     Without, a missing field of a record is a KeyError, and a missing kernel an AttributeError.
     """
@@ -151,7 +156,7 @@ def told_as(kind, method):
         try:
             return method(*args)
         except kind as error:
-            raise errors.TypingError(f"there is no {args[-1]}") from error
+            raise errors.TypingError(f"{args[-1]}: {error}") from error
 
     return find
 
@@ -180,5 +185,6 @@ def patiently(compile_extra):
 jit.EntryCompiler.compile_extra = patiently(jit.EntryCompiler.compile_extra)
 types.Record.typeof = told_as(KeyError, types.Record.typeof)
 BaseContext.resolve_module_constants = told_as(AttributeError, BaseContext.resolve_module_constants)
+_IntrinsicTemplate.generic = told_as(AttributeError, _IntrinsicTemplate.generic)
 PASSES = ((LeaveOut, one) if one is DeadBranchPrune else (one,) for one in jit.PASSES)
 jit.PASSES = tuple(one for several in PASSES for one in several)

@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from robosim.kernels.compiler import mutant  # of the copy
+from robosim.kernels.compiler import mutant  # type: ignore[attr-defined]  # of the copy
 
 PATIENCE = 10.0  # a test may take so many times what it takes without a mutant,
 AT_LEAST = 10.0  # or so many seconds

@@ -7,18 +7,23 @@
 A mutant is the program with one small change of one line below robosim/kernels: a swapped sign, +
 in place of -, a missing factor, another comparison, swapped arguments, a missing term, an index
 that is off by one, another constant. The order in which mutants are drawn depends on the seed
-alone, and all kinds of changes are equally likely. Each is made in a copy of the repository, in a
-folder for temporary files, and tested there with the tests of its part (TESTS): those that compile
-in seconds first. The first test that fails ends it. The copy has a cache of kernels that begins as
-$NUMBA_CACHE_DIR; what does not depend on the changed file is not compiled again.
+alone, and all kinds of changes are equally likely.
+
+Kernels compile for minutes. So a copy of the repository has all mutants at once, and which one
+acts is a number that kernels read (schemata.py, chosen_mutant.py). In one process all tests run
+without a mutant. This compiles the kernels, and tells which mutants each test reaches. Then a
+process is forked for each mutant (forked_tests.py). There the tests run that reach it: those of its
+part (TESTS) first, then all others, until one fails. Mutants that types or constants depend on are
+compiled by themselves, in another copy, and tested with the tests of their part.
 
 --out gets a line of JSON for each mutant. With the file of an earlier run, the campaign goes on
-where that ended. `outcome` is one of
+where that ended. With --folder, the program with all mutants is kept, and its compiled kernels.
+`outcome` is one of
 
     detected    a test failed, or the process crashed: `test` is its name
     refused     the change does not compile: not counted as a mutant
-    time        the tests did not end in --limit seconds, so that one may hang
-    survived    all tests of this part passed: equivalent, or a test is missing
+    time        a test took ten times as long as without a mutant, and may hang
+    survived    all tests passed: equivalent, or a test is missing
 
 To look at survivors: --again runs those of --out anew, with --tests in place of TESTS. --verify
 runs all tests that detected something on the program without a change, where they have to pass.
@@ -86,6 +91,7 @@ STEPS = (
     f"{CLOSED}restitution.py::test_a_leg_lands_as_its_mass_matrix_tells[articulated]",
     f"{KEPT}a1_standing.py",
 )
+OVALS = f"{CLOSED}ellipsoids.py", f"{KEPT}ellipsoids_on_edges.py"
 # The tests of each part of the kernels, those that compile in seconds first. Of all prefixes of a
 # file's name, the tests of longer ones come before those of shorter ones.
 TESTS: dict[str, tuple[str, ...]] = {
@@ -95,14 +101,25 @@ TESTS: dict[str, tuple[str, ...]] = {
         f"{JACOBIANS}cones.py", f"{CLOSED}friction.py", f"{CLOSED}collisions.py",
     ),
     "contact/active_set": (f"{CLOSED}rolling.py", f"{CLOSED}velocity_limits.py"),
+    "contact/compliance": (f"{JACOBIANS}deflections.py", f"{CLOSED}compliant_contacts.py"),
     "contact/answers": (f"{JACOBIANS}contact_jacobians.py", f"{JACOBIANS}newton_matrix.py"),
     "contact/cone": (f"{JACOBIANS}cones.py", f"{JACOBIANS}newton_matrix.py"),
-    "contact/law": (f"{JACOBIANS}cones.py", f"{JACOBIANS}newton_matrix.py"),
-    "contact/limits": (f"{JACOBIANS}free_rotations.py", f"{CLOSED}velocity_limits.py"),
+    "contact/law": (
+        f"{JACOBIANS}cones.py", f"{JACOBIANS}deflections.py", f"{JACOBIANS}newton_matrix.py",
+    ),
+    "contact/limits": (
+        f"{JACOBIANS}free_rotations.py", f"{CLOSED}velocity_limits.py",
+        f"{CLOSED}limits_that_bounce.py", f"{CLOSED}forces_of_limits.py",
+    ),
+    "contact/ovals": OVALS,
     "contact/pads": (f"{JACOBIANS}pads.py", f"{CLOSED}bearings_in_motion.py"),
     "contact/pinned": (f"{CLOSED}no_room.py",),
+    "contact/reach": (f"{KEPT}islands.py", f"{KEPT}thrown_over_edges.py"),
     "contact/rims": (f"{JACOBIANS}touching_bodies.py", f"{CLOSED}rolling.py"),
-    "contact/slots": (f"{CLOSED}rolling.py", f"{CLOSED}velocity_limits.py"),
+    "contact/shared": (f"{CLOSED}compliant_contacts.py",),
+    "contact/slots": (
+        f"{CLOSED}rolling.py", f"{CLOSED}velocity_limits.py", f"{KEPT}thrown_over_edges.py",
+    ),
     "contact/surfaces": (f"{CLOSED}moving_surfaces.py",),
     "contact/turning": (f"{JACOBIANS}turning_jacobians.py", f"{CLOSED}friction_against_turning.py"),
     "equations/": (
@@ -116,13 +133,18 @@ TESTS: dict[str, tuple[str, ...]] = {
     "equations/arcs": (f"{KEPT}arcs.py",),
     "equations/chart": (f"{UNIT}charts.py", f"{KEPT}motion_on_charts.py"),
     "equations/coordinates": (f"{KEPT}coordinates.py", f"{UNIT}kinematics.py"),
-    "equations/drag": (f"{JACOBIANS}actuator_laws.py",),
+    "equations/drag": (
+        f"{JACOBIANS}actuator_laws.py",
+        f"{JACOBIANS}articulated.py::test_newton_direction_with_drag",
+    ),
     "equations/joint_forces": (f"{JACOBIANS}components.py", f"{CLOSED}springs_and_loops.py"),
     "equations/soft": (f"{CLOSED}soft_solids.py",),
     "equations/tendon": (f"{UNIT}tendon_paths.py", *EVERYTHING, f"{CLOSED}tendons.py"),
     "minimal/": (
         f"{MINIMAL}equations.py", f"{MINIMAL}minimal_conservation.py", f"{MINIMAL}use.py",
     ),
+    "minimal/constraints": (f"{MINIMAL}multipliers.py",),
+    "minimal/step": (f"{MINIMAL}multipliers.py",),
     "minimal/galerkin": (f"{MINIMAL}equations.py", f"{MINIMAL}orders.py"),
     "minimal/linearize": (f"{MINIMAL}minimal_derivatives.py",),
     "minimal/twists": (f"{MINIMAL}minimal_derivatives.py",),
@@ -130,31 +152,48 @@ TESTS: dict[str, tuple[str, ...]] = {
         f"{UNIT}shapes.py", f"{JACOBIANS}touching_bodies.py", f"{CLOSED}collisions.py",
         f"{KEPT}cylinders_on_edges.py", f"{UNIT}gaps_from_above.py",
     ),
+    "narrow_phase/ellipsoid": OVALS,
+    "narrow_phase/ovals": OVALS,
     "recursive/": (
         f"{UNIT}recursive.py", f"{UNIT}recursive_passive.py", f"{UNIT}charts.py",
         f"{UNIT}dynamics.py",
     ),
     "solve/": (f"{JACOBIANS}newton_matrix.py", *EVERYTHING, *TREES, f"{JACOBIANS}articulated.py"),
-    "solve/attempts": (f"{KEPT}substeps.py", f"{KEPT}hard_contacts.py"),
+    "solve/attempts": (
+        f"{KEPT}substeps.py", f"{KEPT}hard_contacts.py", f"{KEPT}hard_cases.py",
+        f"{KEPT}solvers.py",
+    ),
     "solve/bearings": (f"{JACOBIANS}pads.py", f"{CLOSED}bearings_in_motion.py"),
     "solve/graph/ldu": (f"{JACOBIANS}block_ldu.py",),
-    "solve/interior_point": (f"{CLOSED}friction.py", f"{KEPT}hard_contacts.py"),
+    "solve/interior_point": (
+        f"{CLOSED}friction.py", f"{KEPT}hard_contacts.py", f"{KEPT}hard_cases.py",
+    ),
+    "solve/nested": (f"{KEPT}hard_cases.py",),
     "solve/tree/": TREES,
     "solve/tree/charts": (f"{KEPT}motion_on_charts.py",),
+    "solve/tree/coupled": (f"{KEPT}coupled_bodies.py",),
     "solve/tree/loops": (f"{JACOBIANS}articulated.py::test_newton_direction_of_loops",),
     "solve/tree/tied": (f"{KEPT}ties_of_trees.py",),
     "step/": (
         f"{CLOSED}restitution.py", f"{KEPT}substeps.py", f"{KEPT}knot_velocities.py",
         f"{CLOSED}friction.py",
     ),
+    "step/accuracy": (f"{CLOSED}accuracy.py", f"{UNIT}step_sizes.py"),
+    "step/anew": (f"{CLOSED}accuracy.py",),
     "step/closure": (f"{UNIT}closing.py",),
-    "step/group": (f"{UNIT}batch.py",),
-    "step/impact": (f"{CLOSED}restitution.py", f"{KEPT}hit_within_a_step.py"),
+    "step/events": (f"{CLOSED}accuracy.py",),
+    "step/group": (f"{UNIT}batch.py", f"{UNIT}lanes.py", f"{UNIT}lanes_apart.py"),
+    "step/impact": (
+        f"{CLOSED}restitution.py", f"{KEPT}hit_within_a_step.py", f"{CLOSED}limits_that_bounce.py",
+    ),
+    "step/islands": (f"{KEPT}islands.py",),
     "step/learn": (f"{KEPT}guesses.py",),
     "step/following": (f"{DERIVATIVES}.py",),
     "step/linearize": (f"{DERIVATIVES}.py",),
     "step/means": (f"{KEPT}seldom_logged.py",),
-    "step/velocities": (f"{CLOSED}velocity_limits.py", f"{KEPT}arcs.py"),
+    "step/velocities": (
+        f"{CLOSED}velocity_limits.py", f"{KEPT}arcs.py", f"{CLOSED}compliant_contacts.py",
+    ),
 }  # fmt: skip
 
 
