@@ -62,6 +62,8 @@ PARTS = "robosim", "loaders", "models", "viz", "tests", "benchmarks", "docs", "e
 LEFT_OUT = "compiler/"
 """Kernels are compiled by this folder, which has tests of another sort."""
 
+COMPILING = 180.0  # [s] that kernels of a mutant by itself may take
+
 ADDED = {ast.Add: "-", ast.Sub: "+"}
 SCALED = {ast.Mult: "/", ast.Div: "*"}
 COMPARED: dict[type[ast.cmpop], tuple[str, ...]] = {
@@ -473,7 +475,8 @@ def try_alone(
             path = copy.folder / KERNELS / mutant.file
             begin = time.monotonic()
             path.write_bytes(mutant.applied(sources[mutant.file]))
-            result = copy.test(options.tests or tests_of(mutant.file), options.limit)
+            tests = options.tests or tests_of(mutant.file)
+            result = copy.test(tests, COMPILING + options.limit)
             path.write_bytes(sources[mutant.file])
             copy.tidy()
             yield line_of(name, mutant, sources, *result, time.monotonic() - begin)
