@@ -205,4 +205,17 @@ MENDED: tuple[tuple[str, Sequence[str], Mapping[str, Sequence[int]]], ...] = (
             "universal": [0, 0, 0, 0, 0, 0, 0, 0, 0, 58, 59, -63, 78, -100],
         },
     ),
+    # Derivatives were put onto a loop only as far as constraints that are redundant do not yield.
+    (
+        "derivatives_are_those_of_the_step",
+        ("massless", "loop", "coupling"),
+        {
+            "massless": [-10, -18, -80, -97, 32, -7, 100, -71, 13, 75, 30, -37, 42, -64, -85, -91, 57,
+                69, 51, 100, 40, 11, -34, -7, -71, -70, -93, 100, 38, 94, -17, 35, 34, 39, -29,
+                13, -74, -8, 66, -50, -52, -46, 72, -77, -3, -49, 59, 60, 23, 20],
+            "loop": [-51, -6, 35, 100, -39, -92, 49, 95, -46, 0, 0, 71, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+                -100, -47, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 43, 15, 51, 83, 0, -69, 0,
+                -98, 81, -60, 0, 100, 45],
+        },
+    ),
 )  # fmt: skip

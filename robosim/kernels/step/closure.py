@@ -38,6 +38,8 @@ from robosim.kernels.step.knot import (
 from robosim.kernels.step.means import begin_means
 from robosim.kernels.step.velocities import project, project_changes
 
+OF_DUALS = 3  # iterations by which derivatives of what is closed follow
+
 
 @kernel
 def constraint_residual(model, state, work, held, goal):
@@ -127,8 +129,9 @@ def move_onto_loops(model, state, system, work, held, goal, max_iterations):
     load_poses(model, state, work.pose2)
     worst = constraint_residual(model, state, work, held, goal)
     for iteration in range(max_iterations):
-        # Derivatives are those of the solution after an iteration of their own.
-        if worst < 1e-14 and (iteration > 0 or not are_duals(worst)):
+        # Derivatives follow by iterations of their own, each to the part that redundant ones yield.
+        follow = are_duals(worst) and iteration < OF_DUALS
+        if worst < 1e-14 and not follow:
             break
         # From far away that may lead nowhere; then what is large is allowed.
         yields = iteration < max_iterations // 2
@@ -157,7 +160,7 @@ def move_onto_loops(model, state, system, work, held, goal, max_iterations):
         before = worst
         worst = constraint_residual(model, state, work, held, goal)
         # At rounding it goes no further.
-        if worst >= before and worst < 1e-9:
+        if worst >= before and worst < 1e-9 and not follow:
             break
     return worst
 

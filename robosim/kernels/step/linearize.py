@@ -289,7 +289,7 @@ def linearized_step(scheme, on, solver, arc, first):
     put_bodies(on.model, state, memory, work, arc, on.chords)
     if on.closes:
         release_servos(on.loads)
-        move_onto_loops(on.model, state, memory.system, work, on.held, on.goal, 2)
+        move_onto_loops(on.model, state, memory.system, work, on.held, on.goal, 4)
         for _ in range(2):
             info.status = start_near(on.model, state, memory, on.loads, work, on.held, on.rate, arc)
             if info.status != CONVERGED:
