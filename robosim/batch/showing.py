@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 
 from robosim.batch.group import Group
 from robosim.batch.stepping import Stepping
+from robosim.compiled.arrays import words_to
 from robosim.compiled.order import contact_order
+from robosim.compiled.records.body import BODY_STATE
 from robosim.compiled.state import force_interval
 from robosim.kernels.compiler.lanes import WIDTH, lanes
 from robosim.log.channels import (
@@ -35,8 +37,8 @@ from robosim.simulation import readings, sensors
 from robosim.simulation.channel_reader import READERS, ChannelReader
 from robosim.validation import Array, read_only
 
-SHOWN = 13  # words of a body that are read: x, q, v, omega
-ALL = 41  # words up to the knot that the last step began at
+SHOWN = words_to(BODY_STATE, "omega")  # words of a body that are read: x, q, v, omega
+ALL = words_to(BODY_STATE, "omega_before")  # up to the knot that the last step began at
 APART = (CONTACT, JOINT_WRENCH, *sensors.BY_STATE)  # read state by state
 
 

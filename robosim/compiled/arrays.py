@@ -51,6 +51,12 @@ def assign_all(source: Any, target: Any) -> None:
             assign_all(one, other)
 
 
+def words_to(dtype: np.dtype[Any], field: str) -> int:
+    """Words of a record from its beginning to the end of a field."""
+    kind, at = dtype.fields[field][:2]  # type: ignore[index]
+    return (at + kind.itemsize) // WORD
+
+
 def bytes_of(array: NDArray[Any]) -> NDArray[np.uint8]:
     """The bytes of records (n,) as rows (n, bytes), in the same memory."""
     return array.view(np.uint8).reshape(len(array), array.dtype.itemsize)

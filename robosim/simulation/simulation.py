@@ -100,9 +100,9 @@ class Simulation(Knot):
     threads : int
         Number of threads that islands are shared among. The motion does not depend on it.
     sleep : float [s] or None
-        Islands that have been at rest for so long take no steps any more. They go on where another
-        island comes near, and where a torque, a wrench or a control changes. Not what a PD drives,
-        nor what follows a motion. Rest is a speed below 1e-4 m/s of all points of all bodies.
+        Islands that have been at rest for so long take no steps any more, until another island
+        comes near, or a torque, a wrench or a control changes. Not what a PD drives, nor what
+        follows a motion. Rest is a speed below 1e-4 m/s of all points of all bodies.
         Looked at after every 64 steps. By default nothing sleeps.
 
     Attributes
