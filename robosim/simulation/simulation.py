@@ -100,10 +100,10 @@ class Simulation(Knot):
     threads : int
         Number of threads that islands are shared among. The motion does not depend on it.
     sleep : float [s] or None
-        Islands that have been at rest for so long take no steps any more, until another island
-        comes near, or a torque, a wrench or a control changes. Not what a PD drives, nor what
-        follows a motion. Rest is a speed below 1e-4 m/s of all points of all bodies.
-        Looked at after every 64 steps. By default nothing sleeps.
+        Islands that have been at rest for so long take no steps any more. Another island that
+        comes near wakes them, and so does a change of a torque, a wrench or a control. What a PD
+        drives or a motion leads does not sleep. Rest is a speed below 1e-4 m/s of all points of
+        all bodies, looked at after every 64 steps. By default nothing sleeps.
 
     Attributes
     ----------
