@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from robosim.compiled.loads import Loads
 from robosim.compiled.records.step import INFO
+from robosim.kernels.step.accuracy import BALL
 from robosim.runtime.islands import Indices
 from robosim.simulation.checkpoint import Counters
 from robosim.simulation.islands import Island
 from robosim.validation import Array
 
 SLOW = 1e-4  # [m/s], below which all points of what is at rest are
-BALL = 2.5  # square of a ball's radius, over that of its gyration
 
 
 class Watched(NamedTuple):
@@ -55,8 +55,8 @@ class Watched(NamedTuple):
 
         `torques` (n, nv) are those of the world's next steps, `gains` its own, () without a PD.
         """
-        mine, driving = self.loads, gains[self.gains] if len(gains) else gains
-        return not (np.any(driving["kp"]) or np.any(driving["kd"])) and (
+        mine = self.loads
+        return not is_driven(self.gains, gains) and (
             bool(np.all(torques[:, self.v] == mine.tau))
             and np.array_equal(world.external[self.bodies], mine.external)
             and np.array_equal(world.controls[self.controls], mine.controls)
@@ -158,7 +158,7 @@ def is_slow(island: Island) -> bool:
     return bool(speeds.max() < SLOW)
 
 
-def is_driven(island: Island, gains: NDArray[np.void]) -> bool:
-    """Whether a PD drives any joint of an island; `gains` are the world's, () without one."""
-    own = gains[island.places.values.gains[:, 0]] if len(gains) else gains
+def is_driven(rows: Indices, gains: NDArray[np.void]) -> bool:
+    """Whether a PD drives any of some motors: rows of its `gains`, which are () without one."""
+    own = gains[rows] if len(gains) else gains
     return bool(np.any(own["kp"]) or np.any(own["kd"]))

@@ -284,11 +284,9 @@ class Worlds(Alone):
 
     def _let_sleep(self, sleep: Sleep, gains: NDArray[np.void]) -> None:
         """Let islands sleep that have been at rest for long enough; not what a PD drives."""
-        fallen = [
-            one
-            for one in self.islands
-            if one.units not in sleep.asleep and not is_driven(one, gains) and sleep.look(one)
-        ]
+        awake = [one for one in self.islands if one.units not in sleep.asleep]
+        free = [one for one in awake if not is_driven(one.places.values.gains[:, 0], gains)]
+        fallen = [one for one in free if sleep.look(one)]
         if fallen:
             self.refresh()
             self._stepped = {}
