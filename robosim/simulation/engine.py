@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from robosim.compiled.arrays import assign_all, copied
 from robosim.compiled.building.model import compile_model, connect_pairs, solved_by
 from robosim.compiled.kinds import BALL
-from robosim.compiled.loads import make_loads
+from robosim.compiled.loads import Loads, make_loads
 from robosim.compiled.memory import Memory, make_blocks, make_memory, make_system
 from robosim.compiled.model import Model, Options
 from robosim.compiled.state import State, force_interval, make_state
@@ -32,6 +32,14 @@ from robosim.validation import Array
 LONGEST_STAY = 1000  # the number of steps is doubled each time, up to this
 MOST_CONNECTED = 2**27  # bytes of linear systems for sets of pairs that are kept for the next time
 FEWEST_IN_LANES = 32  # smallest number of steps for which lanes are used
+
+
+def loads_of(model: Model, options: Options) -> Loads:
+    """Loads for steps with these options, of nothing."""
+    loads = make_loads(model)
+    # Servos are of second order where the length of a step is chosen for its accuracy.
+    loads.servos["share"] = 0.5 if options.accuracy > 0.0 else 0.0
+    return loads
 
 
 class Engine(Alone):
@@ -91,9 +99,11 @@ class Engine(Alone):
         self.robot, self.solver = robot, solver
         self._velocity_limits, self._may_switch = velocity_limits, may_switch
         model = compile_model(robot, facets, solver == "articulated", velocity_limits)
-        state, memory, loads = make_state(robot, model), make_memory(model), make_loads(model)
-        # Servos are of second order where the length of a step is chosen for its accuracy.
-        loads.servos["share"] = 0.5 if options.accuracy > 0.0 else 0.0
+        state, memory, loads = (
+            make_state(robot, model),
+            make_memory(model),
+            loads_of(model, options),
+        )
         options = self._patient(options)
         work = make_workspace(robot, model, options.accuracy > 0.0)
         self.parts = Parts(model, state, memory, loads, work, options)

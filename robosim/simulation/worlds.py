@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from robosim.compiled.arrays import assign_all, copied
 from robosim.compiled.building.model import compile_model
-from robosim.compiled.loads import Loads, make_loads
+from robosim.compiled.loads import Loads
 from robosim.compiled.memory import Memory, make_memory
 from robosim.compiled.model import Model, Options
 from robosim.compiled.records.island import BOX
@@ -42,7 +42,7 @@ from robosim.runtime.islands import Calls, World, ask, far_from, indices
 from robosim.simulation.alone import BUSY, Alone
 from robosim.simulation.checkpoint import Counters
 from robosim.simulation.digest import digest
-from robosim.simulation.engine import Engine
+from robosim.simulation.engine import Engine, loads_of
 from robosim.simulation.islands import (
     LONGEST,
     Elements,
@@ -109,7 +109,7 @@ class Worlds(Alone):
         self._models: dict[str, Model] = {}
         self._merged: dict[tuple[int, ...], Island] = {}
         self._singles = [self._island((u,)) for u in range(len(self.units))]
-        self._begin(make_state(seen, self._model), make_loads(self._model))
+        self._begin(make_state(seen, self._model), loads_of(self._model, options))
         self.counters = Counters()
 
     def _begin(self, state: State, loads: Loads) -> None:

@@ -160,6 +160,20 @@ def test_time_steps_taken_together_are_as_accurate():
     assert same.tobytes() == few.tobytes()
 
 
+def test_servos_of_a_world_are_of_second_order_too():
+    """An island under an implicit PD takes the intervals that its robot takes alone."""
+    robot = pendulum()
+    alone = Simulation(robot, 0.05, accuracy=1e-3)
+    world = Simulation(robot.add(ball(0.0), (5.0, 0, 3.0), prefix="b/"), 0.05, accuracy=1e-3)
+    for sim in (alone, world):
+        q = sim.robot.home.copy()
+        q[0] = 1.0
+        sim.set_state(q)
+        sim.run(1.0, PD(sim.robot, 0.3, 20.0, 1.0, implicit=True))
+    assert len(world.islands) == 2
+    assert world.q[0] == alone.q[0]
+
+
 def test_time_steps_under_control_are_not_taken_together():
     """A controller that acts in each step sees each knot, whatever is logged."""
     robot = robosim.load("a1")
