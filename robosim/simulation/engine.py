@@ -436,14 +436,14 @@ class Engine(Alone):
             return
         state, guesses = parts.state, parts.memory.guesses
         bodies = state.bodies
-        same = np.array_equal(bodies["v"], bodies["v_guess"])
-        same = same and np.array_equal(bodies["omega"], bodies["omega_guess"])
+        apart = np.append(bodies["apart"] != 0.0, False)  # of the ground as well
         for joint, knot in zip(parts.model.joints, state.joints, strict=True):
             begin, rates = joint["v_begin"], joint["m_T"] + joint["m_R"]
-            v = state.v[begin : begin + rates] if same else knot["rate_guess"][:rates]
+            child, others = joint["child"], apart[joint["parent"]] or apart[joint["child"]]
+            v = knot["rate_guess"][:rates] if others else state.v[begin : begin + rates]
             knot["mid"][:rates] = v
             if joint["kind"] == BALL:
-                knot["mid"][:rates] = bodies["omega_guess"][joint["child"]]
+                knot["mid"][:rates] = bodies["omega_guess" if others else "omega"][child]
         guesses.joints["slope"], guesses.joints["missed"] = 0.0, 0.0
         guesses.trend[:] = guesses.contact_trend[:] = 0.0
 

@@ -30,7 +30,8 @@ BODY_STATE = np.dtype(
         ("p", "f8", (6,)),  # linear and angular momentum that enters the next step, world
         ("shown", "f8", (6,)),  # velocity and angular velocity that follow from the momenta, world
         ("v_mid", "f8", (6,)),  # velocity and angular velocity of the interval before, world
-        # `v` and `omega` as the next interval is guessed from them. What is read may be others.
+        # 1 where the next interval is guessed from `v_guess`, `omega_guess`: what is read is other.
+        ("apart", "f8"),
         ("v_guess", "f8", (3,)),
         ("omega_guess", "f8", (3,)),
         # The knot that the last step began at; of a start the start itself.

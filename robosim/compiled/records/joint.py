@@ -99,7 +99,7 @@ JOINT_STATE = np.dtype(
         ("rotor", "f8", (6,)),  # momenta of the rotors that enter the next step, by coordinate
         # Of a tree: rates of the coordinates in the last interval, of a BALL those of its body.
         ("mid", "f8", (6,)),
-        # Rates at the knot that guesses begin with, where those of `v_guess` of bodies are not `v`.
+        # Rates at the knot that guesses begin with, where bodies tell that those read are others.
         ("rate_guess", "f8", (6,)),
         ("drive", "f8", (6,)),  # of the last step: impulses that kept coordinates on their motions
         # Over all intervals of the last step: of a tree's joint as `impulse`, of others the wrench

@@ -30,8 +30,7 @@ def show_velocities(scheme, model, state, system, work):
         body, twist = state.bodies[i], work.twists[i].w
         assign(twist[:3], body.v)
         rotate_back(work.pose2[i].R, twist[3:], body.omega)
-        assign(body.v, body.v_guess)
-        assign(body.omega, body.omega_guess)
+        body.apart = 0.0
     fill(0.0, work.twists[model.bodies.shape[0]].w)
     scheme.read_rates(model, state, system, work)
     show_ahead(scheme, model, state, work)

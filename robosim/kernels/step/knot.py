@@ -106,8 +106,7 @@ def start_knot(model, state, memory, work):
         body, pose = state.bodies[i], memory.system.pose1[i]
         assign(work.twists[i].w, body.shown)
         assign(work.twists[i].w, body.v_mid)
-        assign(body.v, body.v_guess)
-        assign(body.omega, body.omega_guess)
+        body.apart = 0.0
         for k in range(3):
             body.p[k] = model.bodies[i].mass * body.shown[k]
         rotate_back(pose.R, body.shown[3:], t.w)

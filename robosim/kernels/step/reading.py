@@ -114,9 +114,13 @@ def keep_reading(scheme, model, state, system, work):
 def take_reading(model, read, state):
     """Let the velocities that have been kept be those at the knot."""
     for i in range(state.bodies.shape[0]):
-        assign(read.bodies[i].v, state.bodies[i].v)
-        assign(read.bodies[i].omega, state.bodies[i].omega)
-        assign(read.bodies[i].shown, state.bodies[i].shown)
+        body, found = state.bodies[i], read.bodies[i]
+        body.apart = 1.0
+        assign(body.v, body.v_guess)
+        assign(body.omega, body.omega_guess)
+        assign(found.v, body.v)
+        assign(found.omega, body.omega)
+        assign(found.shown, body.shown)
     for j in range(state.joints.shape[0]):
         joint = model.joints[j]
         for row in range(joint.m_T + joint.m_R):

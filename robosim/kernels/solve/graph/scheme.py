@@ -5,7 +5,7 @@ What a scheme has to offer is told in `robosim.kernels.solve`.
 
 from robosim.kernels.compiler.addresses import copy_record
 from robosim.kernels.compiler.jit import kernel
-from robosim.kernels.compiler.lanes import pick
+from robosim.kernels.compiler.lanes import pick, somewhere
 from robosim.kernels.contact.answers import subtract_answer
 from robosim.kernels.equations.algebra import assign, clear_rows, rotate, similarity
 from robosim.kernels.equations.body import (
@@ -88,6 +88,17 @@ def add_directions(model, system, work, j):
 
 
 @kernel
+def velocity_to_guess(body, v, omega):
+    """The velocities of a body that the next interval is guessed from, axes as in its state."""
+    assign(body.v, v)
+    assign(body.omega, omega)
+    if somewhere(body.apart != 0.0):
+        for k in range(3):
+            v[k] = pick(body.apart != 0.0, body.v_guess[k], v[k])
+            omega[k] = pick(body.apart != 0.0, body.omega_guess[k], omega[k])
+
+
+@kernel
 def guess(model, state, memory, work, dt, ahead, learns):
     """Unknowns of bodies and joints: velocities `ahead` of the knot [s], as they have changed."""
     t, since = work.scratch[0], 0.5 * state.last_dt[0]
@@ -95,9 +106,10 @@ def guess(model, state, memory, work, dt, ahead, learns):
     extrapolate = pick(since != 0.0, ahead / since, 0.0)
     for i in range(model.bodies.shape[0]):
         body, w = state.bodies[i], work.bodies[i]
-        rotate(memory.system.pose1[i].R, body.omega_guess, t.w)
+        velocity_to_guess(body, w.v, t.y)
+        rotate(memory.system.pose1[i].R, t.y, t.w)
         for k in range(3):
-            w.v[k] = body.v_guess[k] + extrapolate * (body.v_guess[k] - body.v_mid[k])
+            w.v[k] += extrapolate * (w.v[k] - body.v_mid[k])
             t.w[k] += extrapolate * (t.w[k] - body.v_mid[3 + k])
         turn_from_rate(t.w, dt, w.P)
     for j in range(model.joints.shape[0]):
