@@ -49,3 +49,36 @@ def test_a_rim_that_rolls_turns_as_it_is_told(timestep, width, solver):
     middle = 0.5 * (chords[1:] + chords[:-1])
     assert np.all(np.abs(at_knots - middle) <= change + 1000 * timestep**2)
     assert np.diff(energy)[begin:].max() < 1e-6
+
+
+def on_one_joint(kind: str, friction: float) -> Mechanism:
+    """A body of unit mass and unit moment of inertia on a joint with dry friction, axis z."""
+    joint = Joint("joint", kind, None, "body", (0, 0, 1), friction=friction)
+    return Mechanism("alone", (Body("body", 1.0, np.eye(3)),), (joint,))
+
+
+@pytest.mark.parametrize("solver", ["articulated", "ldu"])
+@pytest.mark.parametrize("kind", ["revolute", "prismatic"])
+@pytest.mark.parametrize("speed", [1.0, 1.1, 1.205, 1.29])
+def test_dry_friction_stops_a_joint_and_does_not_turn_it_round(speed, kind, solver):
+    """It slows evenly from the start on, and where it stops within a step it reads zero after."""
+    sim = Simulation(on_one_joint(kind, 30.0), 0.01, gravity=(0, 0, 0), solver=solver)
+    sim.set_state(sim.q, [speed])
+    log = sim.run(0.1)
+    np.testing.assert_allclose(log.v[:, 0], np.maximum(speed - 30.0 * log.t, 0.0), atol=1e-4)
+
+
+@pytest.mark.parametrize("solver", ["articulated", "ldu"])
+@pytest.mark.parametrize("friction", [3.0, 8.0])
+@pytest.mark.parametrize("speed", [1.0, 1.05, 1.1, 1.15])
+def test_a_slide_thrown_up_comes_back_against_its_friction(speed, friction, solver):
+    """At the knot where it turns round, friction opposes the velocity that is read there."""
+    sim = Simulation(on_one_joint("prismatic", friction), 0.01, solver=solver)
+    sim.set_state(sim.q, [speed])
+    log = sim.run(0.3)
+    v, chords = log.v[1:-1, 0], np.diff(log.q[:, 0]) / 0.01
+    assert np.all(v <= chords[:-1] + 1e-9)
+    assert np.all(v >= chords[1:] - 1e-9)
+    back = v[v < 0.0]
+    assert np.abs(back[0]) <= (9.81 - friction) * 0.01 + 1e-9
+    np.testing.assert_allclose(np.diff(back)[2:], -(9.81 - friction) * 0.01, rtol=1e-6)

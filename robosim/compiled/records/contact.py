@@ -126,7 +126,9 @@ CONTACT_WORK = with_rows(
         ("slip", "f8", (3,)),  # over the interval in world axes, for velocities at the second knot
         ("span", "f8"),  # interval over which `drift` is the mean [s]
         ("rate", "f8"),  # of the gap over the interval, of dry friction of the slip
-        ("stop", "f8"),  # where a limited rate is held at the second knot, 0 if it is not
+        # Where a limited rate is held at the second knot, 0 if it is not. Of dry friction that
+        # would turn a rate round there: HELD or BACK (step/velocities).
+        ("stop", "f8"),
         # Of compliant contacts, and 0 of hard ones: deflection over dt for a unit of impulse where
         # nothing dissipates [1/kg], part of that where the force sets in, impulse at the second
         # knot over that at the first, what the interval before has left there over the same, what

@@ -63,12 +63,12 @@ def move_pad(contact, joint, q1, q2, dt, w, t):
 def own_share(work, contact, k):
     """The part of the friction at the first knot that belongs to the interval after it.
 
-    That is half of it; of bearings also where this interval is the first one, or of another length.
+    That is half of it between intervals of one length, and all of it where this one is the first.
     What bearings have had of impulses that are over is not in it.
     """
     if is_bearing(contact):
         return work.bearings.own[k]
-    return 0.5
+    return 1.0 / (1.0 + work.scratch[0].before)
 
 
 @aside

@@ -10,7 +10,7 @@ from math import sqrt
 
 from robosim.compiled.kinds import DRY, RATE
 from robosim.compiled.memory import FACTORED
-from robosim.kernels.compiler.jit import kernel
+from robosim.kernels.compiler.jit import aside, kernel
 from robosim.kernels.compiler.lanes import everywhere, over_limbs, pick, somewhere
 from robosim.kernels.contact.active_set import enter, use_coordinates
 from robosim.kernels.contact.answers import add_product, add_transposed
@@ -58,6 +58,10 @@ OPEN = -1e300  # in place of that of a landing
 BEYOND = 1e-9  # part of its bound by which a rate at a knot may be beyond it
 STIFFER = 0.99  # part that springs are held by from which on factors are as good as for hard ones
 STIFF = 1e9  # masses of its contact by which a rate is held
+SLIDES = 0.99  # part of its bound from which on dry friction slides
+SLOW = 20.0  # changes of velocity by its half at the knot, within which a rate may turn round
+HELD = 1.0  # in `stop` of dry friction: the rate at the knot is zero
+BACK = -1.0  # or opposite to that over the interval
 
 
 @kernel
@@ -66,7 +70,7 @@ def find_velocities(scheme, model, system, loads, work, options, limited, dt, le
 
     They are to be read along arcs, of an interval of some length whose velocities are chords.
     Leaves what leads from these to those in work.rhs, if there is anything, which scratch.arcs
-    tells. `limited` is how many rates have bounds.
+    tells. `limited` is how many rates have bounds or dry friction.
     """
     # The parts of a step of order four make up for each other in what the momenta show.
     arc = 0.0 if options.order == 4 else length
@@ -128,7 +132,7 @@ def begin_projection(model, system, work, dt, again):
     """Tell which gaps have stayed as they were, and slips; hold no rate at its bound yet.
 
     Slips are in axes that a projection changes, and so known if it is made `again`. Returns how
-    many rates have bounds.
+    many rates have bounds or dry friction.
     """
     count = 0
     for n in range(1, work.active[0] + 1):
@@ -149,10 +153,17 @@ def begin_projection(model, system, work, dt, again):
                 w.rate = pick(rate < -LANDING, OPEN, pick(rate > STAYS, comes_out, 0.0))
                 w.rate = pick(is_soft(contact, w) != 0.0, MOVES, w.rate)
     for k in range(model.n_ground, model.contacts.shape[0]):
-        if work.slots[k].kind == RATE:
+        if work.slots[k].kind == RATE or is_dry(work, k):
             system.contacts[k].stop = 0.0
             count += 1
     return count
+
+
+@kernel
+def is_dry(work, k):
+    """Whether contact k is dry friction of one coordinate, and in the equations."""
+    contact = work.slots[k]
+    return contact.kind == DRY and work.entered[k] != 0 and not is_socket(contact)
 
 
 @kernel
@@ -184,6 +195,8 @@ def stop_rates(scheme, model, system, work, speed, dt):
     for k in range(model.n_ground, model.contacts.shape[0]):
         contact, w = work.slots[k], system.contacts[k]
         if contact.kind != RATE:
+            if is_dry(work, k) and may_turn(work, contact, w, k):
+                more = stop_sliding(model, contact, w, work, own_share(work, contact, k)) or more
             continue
         bound = contact.sign * contact.bound
         left = contact.sign * knot_rate(model, contact, work) - bound
@@ -194,6 +207,30 @@ def stop_rates(scheme, model, system, work, speed, dt):
             stop = pick(w.stop == 0.0, bound, w.stop - left)
             w.stop, more = pick(beyond, stop, w.stop), True
     return more
+
+
+@kernel
+def may_turn(work, contact, w, k):
+    """Whether a coordinate with dry friction slides so slowly that this may turn it round."""
+    half = own_share(work, contact, k) * abs(w.f[0])
+    slides = abs(w.f[0]) > SLIDES * work.contacts[k].gamma
+    return somewhere(pick(slides, contact.mass * abs(w.rate) - SLOW * half, 1.0) < 0.0)
+
+
+@aside
+def stop_sliding(model, contact, w, work, share):
+    """Let dry friction oppose a rate at the second knot that has turned round; whether it has.
+
+    First the rate is held at zero. If that takes more than the friction there, the coordinate goes
+    back, and friction acts the other way.
+    """
+    half = share * w.f[0]
+    rate = contact.scale * knot_rate(model, contact, work)
+    force = -STIFF * contact.mass * rate
+    turns = pick(w.stop == 0.0, rate * w.rate, 0.0) < 0.0
+    back = pick(w.stop == HELD, force * half + half * half, 0.0) < 0.0
+    w.stop = pick(turns, HELD, pick(back, BACK, w.stop))
+    return somewhere(turns) or somewhere(back)
 
 
 @kernel
@@ -458,6 +495,8 @@ def hold_contacts(scheme, model, system, work, dt):
             for i in range(3):
                 for c in range(3):
                     w.A[i, c] *= share
+        if contact.kind == DRY:
+            w.A[0, 0] = pick(w.stop == HELD, -STIFF * contact.mass, w.A[0, 0])
         if contact.kind == RATE:
             w.A[2, 2] = pick(w.stop != 0.0, -STIFF * contact.mass, w.A[2, 2])
             w.rate = pick(w.stop != 0.0, w.stop, w.rate)
@@ -492,7 +531,9 @@ def hold_contact(scheme, model, k, system, work, dt):
             add_missing(w)
         if contact.kind == DRY:
             # What slides on is held back by the half of the friction that belongs to the interval.
-            w.F[axis] += own_share(work, contact, k) * w.f[axis]
+            half = own_share(work, contact, k) * w.f[axis]
+            slides = w.F[axis] + pick(w.stop == BACK, -half, half)
+            w.F[axis] = pick(w.stop == HELD, 0.0, slides)
         for row in range(joint.m_T + joint.m_R):
             law[row] += w.L[axis, row] * w.F[axis]
         return
