@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from robosim import Body, Geometry, HalfSpace, Joint, Mechanism, Simulation
+from robosim.models.builders import cube
 
 AXIS_Y = 0.5**0.5, 0.5**0.5, 0.0, 0.0  # turns the axis of a cylinder from z to y
 
@@ -82,3 +83,29 @@ def test_a_slide_thrown_up_comes_back_against_its_friction(speed, friction, solv
     back = v[v < 0.0]
     assert np.abs(back[0]) <= (9.81 - friction) * 0.01 + 1e-9
     np.testing.assert_allclose(np.diff(back)[2:], -(9.81 - friction) * 0.01, rtol=1e-6)
+
+
+@pytest.mark.parametrize("solver", ["articulated", "ldu"])
+@pytest.mark.parametrize("degrees", [0.0, 30.0, 123.0])
+@pytest.mark.parametrize("speed", [0.5, 0.52, 0.54])
+def test_friction_stops_a_block_and_does_not_turn_it_round(speed, degrees, solver):
+    """On the ground, with a coefficient of 0.5: where it stops within a step, it reads zero."""
+    sim = Simulation(cube(0.5, 1.0, 0.5), 0.01, solver=solver)
+    way = np.array([np.cos(np.radians(degrees)), np.sin(np.radians(degrees)), 0, 0, 0, 0])
+    sim.set_state(sim.q, speed * way)
+    log = sim.run(0.2)
+    exact = np.maximum(speed - 0.5 * 9.81 * log.t, 0.0)
+    np.testing.assert_allclose(log.v, exact[:, None] * way, atol=1e-7)
+
+
+@pytest.mark.parametrize("friction", [0.2, 0.4])
+@pytest.mark.parametrize("speed", [0.5, 0.52, 0.54, 0.56])
+def test_a_block_thrown_up_a_slope_slides_back(speed, friction):
+    """At the knot where it turns round, friction opposes the velocity that is read there."""
+    sim = Simulation(cube(0.5, 1.0, friction), 0.01, gravity=(-5.886, 0.0, -7.848))
+    sim.set_state(sim.q, [speed, 0, 0, 0, 0, 0])
+    log = sim.run(0.3)
+    v, chords = log.v[1:-1, 0], np.diff(log.q[:, 0]) / 0.01
+    assert np.all(v <= chords[:-1] + 1e-9)
+    assert np.all(v >= chords[1:] - 1e-9)
+    assert v[-1] < -0.2

@@ -14,7 +14,7 @@ from robosim.kernels.compiler.jit import aside, kernel
 from robosim.kernels.compiler.lanes import everywhere, over_limbs, pick, somewhere
 from robosim.kernels.contact.active_set import enter, use_coordinates
 from robosim.kernels.contact.answers import add_product, add_transposed
-from robosim.kernels.contact.compliance import is_soft
+from robosim.kernels.contact.compliance import friction_coefficient, is_soft
 from robosim.kernels.contact.directions import note_friction
 from robosim.kernels.contact.kinematics import (
     frame_contact,
@@ -60,8 +60,8 @@ STIFFER = 0.99  # part that springs are held by from which on factors are as goo
 STIFF = 1e9  # masses of its contact by which a rate is held
 SLIDES = 0.99  # part of its bound from which on dry friction slides
 SLOW = 20.0  # changes of velocity by its half at the knot, within which a rate may turn round
-HELD = 1.0  # in `stop` of dry friction: the rate at the knot is zero
-BACK = -1.0  # or opposite to that over the interval
+HELD = 1.0  # in `stop` of friction: what slides is at rest at the knot
+BACK = -1.0  # or slides the other way
 
 
 @kernel
@@ -81,6 +81,11 @@ def find_velocities(scheme, model, system, loads, work, options, limited, dt, le
         if status != CONVERGED:
             work.scratch[0].drag = 0.0
         status = project_pushes(scheme, model, system, loads, work, options, dt)
+        system.valid[FACTORED] = 0
+    for _ in range(2 if touches else 0):
+        if status != CONVERGED or not stop_slips(model, system, work, dt):
+            break
+        status = project(scheme, model, system, loads, work, dt)
         system.valid[FACTORED] = 0
     if status != CONVERGED:
         return status
@@ -144,7 +149,7 @@ def begin_projection(model, system, work, dt, again):
         if not (is_companion(contact) or on_joint(contact)):
             if travels(contact, model.bodies.shape[0]) and not again:
                 note_slip(contact, w)
-            w.rate = MOVES
+            w.rate, w.stop = MOVES, 0.0
             if contact.rolls != 0:
                 # What lands has lost a part of its speed at the first knot, and will lose the rest
                 # at this one: until then nothing touches. What overlaps comes out.
@@ -382,6 +387,57 @@ def release(model, system, work, fall, dt):
 
 
 @kernel
+def stop_slips(model, system, work, dt):
+    """Let friction hold contacts whose slip it has turned round at the second knot; whether so.
+
+    Those are let go again that this takes more friction than their normal impulse allows.
+    """
+    more = False
+    for n in range(1, work.active[0] + 1):
+        k = work.active[n]
+        contact, c, w = work.slots[k], work.contacts[k], system.contacts[k]
+        if contact.mu == 0.0 or contact.compliant != 0 or contact.directed != 0:
+            continue
+        if on_joint(contact) or is_companion(contact) or travels(contact, model.bodies.shape[0]):
+            continue
+        if may_stop(contact, c, w):
+            more = stop_slip(model, contact, w, work, dt) or more
+    return more
+
+
+@kernel
+def may_stop(contact, c, w):
+    """Whether a contact slides so slowly that its friction may turn the slip round at the knot."""
+    mu = friction_coefficient(contact, w)
+    slip = w.u[0] * w.u[0] + w.u[1] * w.u[1]
+    push = w.f[0] * w.f[0] + w.f[1] * w.f[1]
+    limit, change = SLIDES * mu * c.gamma, 0.5 * SLOW / contact.mass
+    return somewhere(pick(push > limit * limit, slip - change * change * push, 1.0) < 0.0)
+
+
+@aside
+def stop_slip(model, contact, w, work, dt):
+    """`stop_slips` of one contact."""
+    nb, t = model.bodies.shape[0], work.scratch[0]
+    fill(0.0, t.w)
+    fill(0.0, t.y)
+    if contact.body < nb:
+        add_product(w.L, work.twists[contact.body].w, t.w)
+        add_motion(w.L, work.bodies[contact.body], dt, t.y)
+    if contact.other < nb:
+        add_product(w.L_o, work.twists[contact.other].w, t.w)
+        add_motion(w.L_o, work.bodies[contact.other], dt, t.y)
+    x, y = w.u[0] + t.w[0] - t.y[0], w.u[1] + t.w[1] - t.y[1]
+    turns = pick(w.stop == 0.0, x * w.u[0] + y * w.u[1], 0.0) < 0.0
+    normal = w.A[2, 2] * (t.w[2] - normal_rate(t.y[2], w.rate))
+    most = friction_coefficient(contact, w) * max(normal, 0.0)
+    force = STIFF * contact.mass * sqrt(x * x + y * y)
+    slides = pick(w.stop == HELD, most - force, 0.0) < 0.0
+    w.stop = pick(turns, HELD, pick(slides, BACK, w.stop))
+    return somewhere(turns) or somewhere(slides)
+
+
+@kernel
 def project(scheme, model, system, loads, work, dt):
     """work.twists = velocities at the second knot, second order; returns a status.
 
@@ -495,8 +551,8 @@ def hold_contacts(scheme, model, system, work, dt):
             for i in range(3):
                 for c in range(3):
                     w.A[i, c] *= share
-        if contact.kind == DRY:
-            w.A[0, 0] = pick(w.stop == HELD, -STIFF * contact.mass, w.A[0, 0])
+        if contact.kind != RATE and somewhere(w.stop == HELD):
+            stick(contact, w)
         if contact.kind == RATE:
             w.A[2, 2] = pick(w.stop != 0.0, -STIFF * contact.mass, w.A[2, 2])
             w.rate = pick(w.stop != 0.0, w.stop, w.rate)
@@ -507,6 +563,17 @@ def hold_contacts(scheme, model, system, work, dt):
         else:
             hold_contact(scheme, model, k, system, work, dt)
     return soft
+
+
+@aside
+def stick(contact, w):
+    """Let friction hold a contact whatever it takes, in place of sliding."""
+    held = w.stop == HELD
+    for i in range(2):
+        for c in range(3):
+            w.A[i, c] = pick(held, 0.0, w.A[i, c])
+        w.A[i, i] = pick(held, -STIFF * contact.mass, w.A[i, i])
+        w.A[2, i] = pick(held, 0.0, w.A[2, i])
 
 
 @kernel
@@ -591,6 +658,9 @@ def resist_change(R, R_o, contact, w, work, nb, dt, rate):
             for k in range(2):
                 t.w[k] -= 2.0 / dt * w.gap * dot(w.frame[k], t.y)
     t.w[2] = normal_rate(t.w[2], rate)
+    if not is_companion(contact) and somewhere(w.stop == HELD):
+        for i in range(2):
+            t.w[i] -= pick(w.stop == HELD, w.u[i], 0.0)
     rotate(w.A, t.w, w.F)
     for i in range(3):
         w.F[i] = -w.F[i]
