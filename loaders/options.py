@@ -14,6 +14,11 @@ from robosim.description.stance import Stance
 ASK_FOR_PAIRS = "load(..., self_collision="
 
 
+Choice = str | int | float
+Convex = Choice | Mapping[str, Choice]
+"""What collision meshes count as, or those of links by name; `robosim.load` documents it."""
+
+
 @dataclass(frozen=True)
 class LoadOptions:
     """The arguments of `robosim.load` that readers of files need; `robosim.load` documents these.

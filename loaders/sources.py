@@ -16,7 +16,7 @@ from robosim.description.obstacles import AnyShape, as_obstacles
 from robosim.errors import LoadError
 from robosim.loaders import descriptions, nearby, texts
 from robosim.loaders.contacts import chosen, with_open_meshes_noticed
-from robosim.loaders.options import LoadOptions
+from robosim.loaders.options import Convex, LoadOptions
 from robosim.loaders.packages import example_robot_data
 from robosim.models import ModelInfo, stances
 from robosim.overlaps import ties_beside_obstacles, without_overlaps
@@ -41,6 +41,7 @@ def load(
     strict: bool = False,
     restitution: float = 0.0,
     compliant: bool = False,
+    convex: Convex = "hull",
 ) -> Mechanism:
     """Load a robot or mechanism.
 
@@ -90,11 +91,17 @@ def load(
         springs with MuJoCo's penetration at rest; of a URDF, `kp` and `kd` of Gazebo's extensions
         are read. Without
         it contacts are hard. Contacts without such data in a URDF are hard in any case.
+    convex : "hull", "decompose", int, float, or mapping of links to these
+        What collision meshes count as: their convex hulls, or parts that are convex, found by CoACD
+        (extra ``decompose``), at most this number of them, or to this threshold of concavity (0.05
+        by default, from 0.01 on). Parts are kept on disk. Obstacles keep their hollows anyway.
 
     Raises
     ------
     LoadError, ModelError
         With file, element, value and accepted alternatives.
+    MissingExtraError
+        If meshes are to be divided and CoACD is not installed.
     """
     text = texts.text_of(source)
     try:
@@ -138,6 +145,10 @@ def load(
             )
     mechanism = _with_restitution(mechanism, restitution)
     mechanism = with_open_meshes_noticed(chosen(mechanism, contacts if options.ground else "all"))
+    if convex != "hull":
+        from robosim.loaders.convex import with_parts
+
+        mechanism = with_parts(mechanism, convex)
     collides = self_collision is True or (self_collision == "file" and mechanism.source is not None)
     mechanism = mechanism.with_contacts(obstacles, self_collision=collides, ground=ground)
     if collides or ties_beside_obstacles(mechanism):

@@ -12,7 +12,14 @@ from robosim.cli import arguments
 from robosim.cli.application import app, remark, show
 from robosim.cli.loading import World
 from robosim.cli.options import with_options
-from robosim.cli.tables import contacts_table, plain_table, robot_dictionary, robot_tables
+from robosim.cli.tables import (
+    contacts_table,
+    fit_dictionary,
+    fits_table,
+    plain_table,
+    robot_dictionary,
+    robot_tables,
+)
 
 
 @app.command()
@@ -55,6 +62,12 @@ def info(
         bool,
         typer.Option("--contacts", help="Show the contact points of each link, and the reasons."),
     ] = False,
+    meshes: Annotated[
+        bool,
+        typer.Option(
+            "--meshes", help="Show how far collision shapes are from the meshes they stand for."
+        ),
+    ] = False,
     as_json: arguments.Json = False,
 ) -> None:
     """Show a robot's bodies, joints, degrees of freedom, mass, contacts and warnings.
@@ -70,10 +83,21 @@ def info(
         why = reasons(robot, "none" if loading.no_ground else loading.links)
         told["contact_links"] = why
         tables.append(contacts_table(why))
+    if meshes:
+        from robosim.loaders.convex import fits
+
+        found = fits(loading.load(model, convex="hull"), loading.meshes)
+        told["collision_meshes"] = [fit_dictionary(fit) for fit in found]
+        tables.append(fits_table(found))
     if as_json:
         typer.echo(json.dumps(told, indent=2, allow_nan=False))
         return
     for table in tables:
         show(table, "")
+    if meshes and (far := [fit.link for fit in found if fit.far]):
+        remark(
+            "warning: collision shapes are farther from their meshes than a tenth of their size: "
+            f"{', '.join(dict.fromkeys(far))}; --convex decompose divides meshes into convex parts"
+        )
     for warning in robot.warnings:
         remark(f"warning: {warning}")

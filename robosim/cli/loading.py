@@ -101,6 +101,18 @@ SelfCollide = Annotated[
 ]
 
 
+Convex = Annotated[
+    list[str] | None,
+    _option(
+        "--convex",
+        help="What collision meshes count as: hull, decompose, a largest number of convex parts, "
+        "or a threshold of concavity such as 0.02. With LINK= before it for one link; may be given "
+        "several times.",
+        metavar="[LINK=]HOW",
+    ),
+]
+
+
 @dataclass(frozen=True)
 class Files:
     """Options for the files of a model, and for its base."""
@@ -135,6 +147,7 @@ class Loading(Files):
     touching: Touching = None
     self_collision: SelfCollision = False
     selfcollide: SelfCollide = False
+    convex: Convex = None
 
     @property
     def links(self) -> str | list[str]:
@@ -146,6 +159,16 @@ class Loading(Files):
             raise OptionError("--touching must be all, feet, none, or names, not empty")
         return links
 
+    @property
+    def meshes(self) -> Any:
+        """Choices of `--convex`, for the argument `convex` of `robosim.load`."""
+        choices = [text.rpartition("=") for text in self.convex or ()]
+        if len(choices) == 1 and not choices[0][0]:
+            return _choice(choices[0][2])
+        if not all(link for link, _, _ in choices):
+            raise OptionError("--convex given several times takes a link each, as in mug=decompose")
+        return {link: _choice(how) for link, _, how in choices} or "hull"
+
     def load(self, model: str, **options: Any) -> Mechanism:
         """Load the robot with these options."""
         robot = super().load(
@@ -153,7 +176,7 @@ class Loading(Files):
             ground=not self.no_ground,
             contacts=self.links,
             self_collision=self.self_collision or ("file" if self.selfcollide else None),
-            **options,
+            **{"convex": self.meshes, **options},
         )
         if self.friction is None:
             return robot
@@ -184,3 +207,13 @@ def _argument(text: str) -> tuple[str, str]:
     if not sign or not name.strip():
         raise OptionError(f"--xacro-arg must be like arm:=left, not '{text}'")
     return name.strip(), value
+
+
+def _choice(text: str) -> str | int | float:
+    """How meshes are divided, as `robosim.load` takes it, which refuses what it cannot take."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from robosim.learning import Learned
+    from robosim.loaders.convex import Fit
     from robosim.measuring.target import Target
 
 VERDICTS = {
@@ -222,6 +223,26 @@ def contacts_table(links: list[dict[str, Any]]) -> Table:
             escape(link["link"]), escape(link["body"]), str(link["points"]), escape(link["why"])
         )
     return table
+
+
+def fits_table(found: Sequence[Fit]) -> Table:
+    """The table of ``robosim info --meshes``, from `robosim.loaders.convex.fits`."""
+    table = plain_table("link with a collision mesh", "shapes>", "largest distance>", "volume>")
+    for fit in found:
+        volume = "open" if math.isnan(fit.volume) else f"{100 * fit.volume:.0f} %"
+        table.add_row(escape(fit.link), str(fit.parts), f"{1e3 * fit.distance:.3g} mm", volume)
+    return table
+
+
+def fit_dictionary(fit: Fit) -> dict[str, Any]:
+    """A row of that table for JSON."""
+    return {
+        "link": fit.link,
+        "shapes": fit.parts,
+        "distance_m": fit.distance,
+        "size_m": fit.size,
+        "volume_over_mesh": _finite(fit.volume),
+    }
 
 
 def _plain(value: Any) -> Any:

@@ -81,7 +81,7 @@ def test_loading_waits_for_neither_numba_nor_what_draws(use):
 OPTIONAL = (
     "pinocchio", "example_robot_data", "robot_descriptions", "xacro", "pandas", "mcap", "gymnasium",
     "torch", "jax", "stable_baselines3", "playwright", "mujoco", "casadi", "meshio", "dm_control",
-    "ray", "pybullet", "pydrake", "clarabel",
+    "ray", "pybullet", "pydrake", "clarabel", "coacd",
 )  # fmt: skip
 
 
