@@ -1,0 +1,205 @@
+"""Calls of the kernels in `robosim.kernels.rays`, with errors by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from itertools import pairwise
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robosim.compiled.rays import Casting, make_casting
+from robosim.description.mechanism import Mechanism
+from robosim.description.surfaces import WORLD
+from robosim.errors import OptionError, StateError
+from robosim.kernels.rays.entries import cast_rays
+from robosim.rays.hits import Hits, empty_hits
+from robosim.rays.targets import Compiled
+from robosim.runtime.handles import Handle
+from robosim.validation import Array
+
+FEWEST = 512  # rays for which another thread is worth while
+
+
+class Caster:
+    """Casts rays against compiled targets; threads do not share its scratch memory."""
+
+    def __init__(self, compiled: Compiled) -> None:
+        self.compiled = compiled
+        self._free: list[Handle] = []
+
+    def cast(
+        self,
+        x: Array,
+        q: Array,
+        origins: Array,
+        directions: Array,
+        limit: float,
+        excluded: NDArray[np.int64],
+        hits: Hits,
+        states: tuple[int, int],
+        rays: tuple[int, int],
+    ) -> int:
+        """`cast_rays` of some states and rays, into `hits`."""
+        try:
+            handle = self._free.pop()
+        except IndexError:
+            handle = Handle(make_casting(self.compiled.arrays, self.compiled.bodies))
+        casting: Casting = handle.values
+        casting.excluded[:] = excluded
+        bad = cast_rays(
+            handle.address, x, q, origins, directions, limit, states, rays, *hits
+        )  # fmt: skip
+        self._free.append(handle)
+        return int(bad)
+
+
+def excluded_bodies(robot: Mechanism, names: str | Iterable[str]) -> NDArray[np.int64]:
+    """Flags (nb + 1,) of bodies, given by their names or those of their frames; and "world".
+
+    Raises
+    ------
+    OptionError
+        If the names are no names.
+    ModelError
+        For an unknown name.
+    """
+    out = np.zeros(len(robot.bodies) + 1, dtype=np.int64)
+    names = (names,) if isinstance(names, str) else tuple(names)
+    for name in names:
+        if not isinstance(name, str):
+            raise OptionError(f"exclude must be names of bodies, not {name!r}")
+        out[-1 if name == WORLD else robot.body_index(name)] = 1
+    return out
+
+
+def checked_limit(max_distance: float) -> float:
+    """A distance, or an OptionError."""
+    if not (isinstance(max_distance, Real) and float(max_distance) > 0):
+        raise OptionError(f"max_distance must be a positive number, not {max_distance!r}")
+    return float(max_distance)
+
+
+def rays_of(
+    origins: ArrayLike, directions: ArrayLike, states: int | None
+) -> tuple[Array, Array, tuple[int, ...]]:
+    """Origins and directions (s, n, 3), and the shape of their hits before the last axis.
+
+    Parameters
+    ----------
+    origins, directions : (3,) or (n, 3), or (states, n, 3) of a batch
+    states : int or None
+        The number of states of a batch.
+
+    Raises
+    ------
+    StateError
+        For wrong shapes, or other things than numbers.
+    """
+    found = [_vectors("origins", origins, states), _vectors("directions", directions, states)]
+    single = all(np.ndim(one) == 1 for one in found)
+    whole = [one.reshape((1,) * (3 - one.ndim) + one.shape) for one in found]
+    counts = {one.shape[1] for one in whole} - {1}
+    if len(counts) > 1:
+        told = " and ".join(f"{len(one[0])} {name}" for one, name in zip(
+            whole, ("origins", "directions"), strict=True))  # fmt: skip
+        raise StateError(f"there are {told}: give as many, or one of them")
+    n = counts.pop() if counts else 1
+    return whole[0], whole[1], (() if single else (n,))
+
+
+def _vectors(name: str, value: Any, states: int | None) -> Array:
+    """Vectors in memory of the type that kernels are compiled for."""
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise StateError(f"{name} must be numbers, not {value!r}") from None
+    most = 2 if states is None else 3
+    wrong = array.ndim == 0 or array.ndim > most or array.shape[-1] != 3
+    if wrong or (array.ndim == 3 and len(array) not in (1, states)):
+        shapes = "(3,) or (n, 3)" if states is None else f"(3,), (n, 3) or ({states}, n, 3)"
+        raise StateError(f"{name} must have shape {shapes}, not {array.shape}")
+    usable = array.flags.c_contiguous and array.flags.aligned and array.flags.writeable
+    return array if usable else np.array(array, order="C")
+
+
+def cast_states(
+    casters: Sequence[tuple[Caster, NDArray[np.int64] | None]],
+    x: Array,
+    q: Array,
+    rays: tuple[Array, Array],
+    limit: float,
+    excluded: NDArray[np.int64],
+    threads: int,
+    do: Callable[[Sequence[Callable[[], None]]], None],
+) -> Hits:
+    """Cast rays of states, each against the shapes of its own robot.
+
+    Parameters
+    ----------
+    casters : sequence of (Caster, states)
+        The states that each one is for; None for all of them.
+    x, q : (s, nb, 3) and (s, nb, 4)
+    rays : origins and directions (s or 1, n or 1, 3)
+    excluded : (nb + 1,)
+    threads : int
+    do : callable
+        Does jobs, in threads if there are several.
+
+    Returns
+    -------
+    Hits with axes (s, n)
+
+    Raises
+    ------
+    StateError
+        For a direction of length zero, or a number that is not finite.
+    """
+    origins, directions = rays
+    n = max(origins.shape[1], directions.shape[1])
+    s = len(x)
+    hits = empty_hits(s, n)
+    bad: list[int] = []
+
+    def cast(caster: Caster, states: tuple[int, int], share: tuple[int, int]) -> None:
+        found = caster.cast(x, q, origins, directions, limit, excluded, hits, states, share)
+        if found >= 0:
+            bad.append(found)
+
+    jobs: list[Callable[[], None]] = []
+    for caster, some in casters:
+        for begin, end in _runs(some, s):
+            shares = max(1, min(threads, (end - begin) * n // FEWEST))
+            if end - begin >= shares:
+                ends = np.linspace(begin, end, shares + 1).astype(int).tolist()
+                jobs += [partial(cast, caster, pair, (0, n)) for pair in pairwise(ends)]
+            else:
+                ends = np.linspace(0, n, shares + 1).astype(int).tolist()
+                jobs += [partial(cast, caster, (begin, end), pair) for pair in pairwise(ends)]
+    do(jobs)
+    if bad:
+        raise _error(origins, directions, min(bad), n)
+    return hits
+
+
+def _runs(states: NDArray[np.int64] | None, s: int) -> list[tuple[int, int]]:
+    """States as ranges from the first to behind the last of those that follow each other."""
+    if states is None:
+        return [(0, s)]
+    parts = np.split(states, np.flatnonzero(np.diff(states) != 1) + 1)
+    return [(int(part[0]), int(part[-1]) + 1) for part in parts]
+
+
+def _error(origins: Array, directions: Array, at: int, n: int) -> StateError:
+    """The error of a ray that is none, counted through all states."""
+    s, k = divmod(at, n)
+    where = f"ray {k}" if max(len(origins), len(directions)) == 1 else f"ray {k} of state {s}"
+    for name, array in (("origin", origins), ("direction", directions)):
+        rows = array[s if len(array) > 1 else 0]
+        value = rows[k if len(rows) > 1 else 0]
+        if not np.all(np.isfinite(value)):
+            return StateError(f"the {name} of {where} must be finite, not {value.tolist()}")
+    return StateError(f"the direction of {where} must not be zero")

@@ -1,0 +1,278 @@
+"""The shapes of a robot and of its world, compiled for rays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+from weakref import WeakKeyDictionary, WeakValueDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robosim import quaternions
+from robosim.compiled.arrays import aligned
+from robosim.compiled.kinds import (
+    BOX,
+    CAPSULE,
+    CYLINDER,
+    ELLIPSOID,
+    HALF_SPACE,
+    HEIGHT_FIELD,
+    MESH,
+    SPHERE,
+)
+from robosim.compiled.rays import Targets
+from robosim.compiled.records.ray import BIN, BOUNDS, BRANCH, SPAN, TARGET
+from robosim.description.geometry import Geometry
+from robosim.description.mechanism import Mechanism
+from robosim.description.obstacles import (
+    AnyShape,
+    HalfSpace,
+    HeightField,
+    TriangleMesh,
+    obstacle_name,
+)
+from robosim.description.surfaces import WORLD
+from robosim.errors import ModelError
+from robosim.kernels.rays.trees import BINS, make_tree
+from robosim.validation import Array, check_choice
+
+GEOMETRIES = ("collision", "visual")
+GROUND = HalfSpace()  # the plane z = 0, which contact points touch
+LEAF = 4  # triangles of a leaf
+
+
+class Target(NamedTuple):
+    """A shape that rays meet.
+
+    Attributes
+    ----------
+    body : str
+        Name of its body, or "world".
+    name : str
+        Name of its link or obstacle, or its kind.
+    geometry : Geometry, HalfSpace, HeightField or TriangleMesh
+    """
+
+    body: str
+    name: str
+    geometry: AnyShape
+
+
+class Tree(NamedTuple):
+    """A mesh for rays: its triangles in the order of a tree's leaves."""
+
+    corners: Array  # (n, 3, 3)
+    branches: NDArray[np.void]  # BRANCH
+
+
+class Compiled:
+    """What rays of one robot are cast against, in any pose.
+
+    Attributes
+    ----------
+    targets : tuple of Target
+    arrays : Targets
+    bodies : int, number of bodies
+    """
+
+    def __init__(self, robot: Mechanism, shapes: list[tuple[int, AnyShape]]) -> None:
+        self.bodies = len(robot.bodies)
+        names = [*(body.name for body in robot.bodies), WORLD]
+        self.targets = tuple(Target(names[b], obstacle_name(one), one) for b, one in shapes)
+        records = np.zeros(len(shapes), dtype=TARGET)
+        trees: list[Tree] = []
+        heights: list[Array] = []
+        roots, filled, tall = 0, 0, 0
+        for record, (body, shape) in zip(records, shapes, strict=True):
+            record["body"], record["R"] = body, np.eye(3)
+            set_shape(record, shape)
+            if record["kind"] == MESH:
+                tree = _shifted(tree_of(_mesh_of(shape)), roots, filled)
+                record["root"] = roots
+                roots, filled = roots + len(tree.branches), filled + len(tree.corners)
+                trees.append(tree)
+            elif isinstance(shape, HeightField):
+                record["height_begin"] = tall
+                heights.append(np.asarray(shape.heights).ravel())
+                tall += heights[-1].size
+        bounded = np.flatnonzero(records["kind"] != HALF_SPACE)
+        order, scene = grown(_boxes_at_home(records[bounded]), 1)
+        self.arrays = Targets(
+            records,
+            np.concatenate([tree.corners for tree in trees] or [np.zeros((0, 3, 3))]),
+            _joined([tree.branches for tree in trees]),
+            np.concatenate([*heights, np.zeros(0)]),
+            scene,
+            bounded[order],
+            np.flatnonzero(records["kind"] == HALF_SPACE),
+        )
+        for array in self.arrays:
+            array.setflags(write=False)
+
+
+def shapes_of(robot: Mechanism, geometry: str) -> Iterator[tuple[int, AnyShape]]:
+    """(body, shape) of all that rays meet; the body of the world is the number of bodies.
+
+    Raises
+    ------
+    OptionError
+        For an unknown geometry.
+    ModelError
+        For visual geometry of a robot with soft solids.
+    """
+    check_choice("geometry", geometry, GEOMETRIES)
+    seen = geometry == "visual"
+    world = len(robot.bodies)
+    if seen and robot.soft_meshes:
+        raise ModelError(
+            "rays do not meet soft solids, which one sees: use geometry='collision'",
+            element=f"mechanism '{robot.name}'",
+        )
+    for b, body in enumerate(robot.bodies):
+        for shape in body.visuals if seen else body.collisions:
+            if not (seen and shape.rgba[3] == 0):
+                yield b, shape
+    if seen:
+        yield from ((world, shape) for shape in robot.world_visuals if shape.rgba[3] > 0)
+    yield from ((world, obstacle) for obstacle in robot.obstacles)
+    if robot.contacts:
+        yield world, GROUND
+
+
+def compiled(robot: Mechanism, geometry: str) -> Compiled:
+    """The compiled targets of a robot, which robots with the same shapes share."""
+    known = _OF_ROBOTS.setdefault(robot, {})
+    if geometry not in known:
+        shapes = [one for one in shapes_of(robot, geometry) if not _is_point(one[1])]
+        # As long as what has been compiled exists, its shapes do, and so keep their numbers.
+        names = tuple(body.name for body in robot.bodies)
+        key = (names, *((body, id(shape)) for body, shape in shapes))
+        found = _OF_SHAPES.get(key)
+        if found is None:
+            found = _OF_SHAPES[key] = Compiled(robot, shapes)
+        known[geometry] = found
+    return known[geometry]
+
+
+_OF_ROBOTS: WeakKeyDictionary[Mechanism, dict[str, Compiled]] = WeakKeyDictionary()
+_OF_SHAPES: WeakValueDictionary[object, Compiled] = WeakValueDictionary()
+_TREES: WeakKeyDictionary[Geometry, Tree] = WeakKeyDictionary()
+
+
+def _is_point(shape: AnyShape) -> bool:
+    """Whether a shape has no surface."""
+    if not isinstance(shape, Geometry | TriangleMesh):
+        return False
+    one = _mesh_of(shape)
+    return one.size == (0.0,) if one.kind == "sphere" else one.kind == "mesh" and not len(_solid(one))
+
+
+def _mesh_of(shape: AnyShape) -> Geometry:
+    found = shape.geometry if isinstance(shape, TriangleMesh) else shape
+    assert isinstance(found, Geometry)
+    return found
+
+
+def _solid(mesh: Geometry) -> Array:
+    """The corners (n, 3, 3) of all triangles of a mesh that have an area."""
+    corners = np.asarray(mesh.vertices)[np.asarray(mesh.faces)]
+    a, b, c = (corners[:, k] for k in range(3))
+    return np.asarray(corners[np.any(np.cross(b - a, c - a) != 0.0, axis=1)])
+
+
+def set_shape(record: np.void, shape: AnyShape) -> None:
+    """Kind, place, sizes and bounds of a shape."""
+    if isinstance(shape, HalfSpace):
+        normal = np.asarray(shape.normal)
+        across = np.cross(normal, np.eye(3)[np.argmin(np.abs(normal))])
+        across /= np.linalg.norm(across)
+        record["kind"], record["x"] = HALF_SPACE, shape.point
+        record["R"] = np.column_stack((across, np.cross(normal, across), normal))
+        return
+    if isinstance(shape, HeightField):
+        _set_field(record, shape)
+        return
+    geometry = _mesh_of(shape)
+    size = np.array(geometry.size)
+    record["x"] = geometry.position
+    record["R"] = quaternions.rotation_matrix(np.asarray(geometry.quaternion))
+    if geometry.kind == "mesh":
+        corners = _solid(geometry).reshape(-1, 3)
+        lower, upper = corners.min(axis=0), corners.max(axis=0)
+        record["kind"] = MESH
+        record["center"], record["half"] = (lower + upper) / 2, (upper - lower) / 2
+        return
+    kinds = {
+        "box": BOX,
+        "sphere": SPHERE,
+        "cylinder": CYLINDER,
+        "capsule": CAPSULE,
+        "ellipsoid": ELLIPSOID,
+    }
+    record["kind"] = kinds[geometry.kind]
+    if geometry.kind == "box":
+        size = size / 2
+    elif len(size) == 2:
+        size[1] /= 2
+    record["size"][: len(size)] = size
+    if len(size) == 3:
+        record["half"] = size
+    else:
+        reach = 0.0 if len(size) == 1 else size[1]
+        record["half"] = size[0], size[0], reach + (0 if geometry.kind == "cylinder" else size[0])
+
+
+def _set_field(record: np.void, shape: HeightField) -> None:
+    heights, half = np.asarray(shape.heights), np.array(shape.size) / 2
+    low, high = heights.min(), heights.max()
+    record["kind"], record["x"] = HEIGHT_FIELD, shape.position
+    record["R"] = quaternions.rotation_matrix(np.asarray(shape.quaternion))
+    record["grid"], record["spacing"] = heights.shape, 2 * half / (np.array(heights.shape) - 1)
+    record["center"], record["half"] = (0, 0, (low + high) / 2), (*half, (high - low) / 2)
+
+
+def _boxes_at_home(records: NDArray[np.void]) -> NDArray[np.void]:
+    """Bounds of shapes as if all bodies were at the origin: the tree is fitted to where they are."""
+    bounds = aligned(len(records), BOUNDS)
+    turned = np.einsum("nij,nj->ni", records["R"], records["center"]) + records["x"]
+    half = np.einsum("nij,nj->ni", np.abs(records["R"]), records["half"])
+    bounds["box"][:, 0], bounds["box"][:, 1] = turned - half, turned + half
+    return bounds
+
+
+def tree_of(mesh: Geometry) -> Tree:
+    """The tree of a mesh, which is made once."""
+    if mesh not in _TREES:
+        corners = _solid(mesh)
+        bounds = aligned(len(corners), BOUNDS)
+        bounds["box"][:, 0], bounds["box"][:, 1] = corners.min(axis=1), corners.max(axis=1)
+        order, branches = grown(bounds, LEAF)
+        _TREES[mesh] = Tree(np.ascontiguousarray(corners[order]), branches)
+    return _TREES[mesh]
+
+
+def grown(bounds: NDArray[np.void], most: int) -> tuple[NDArray[np.int64], NDArray[np.void]]:
+    """The order of items with bounds, and the branches of a tree over them."""
+    n = len(bounds)
+    order, branches = np.arange(n), aligned(n, BRANCH)
+    if n == 0:
+        return order, branches
+    made = make_tree(bounds, order, most, branches, aligned(n + 1, SPAN), aligned(BINS + 3, BIN))
+    return order, _joined([branches[:made]])
+
+
+def _shifted(tree: Tree, branches: int, corners: int) -> Tree:
+    """A tree behind others, in arrays that it shares with them."""
+    moved = _joined([tree.branches])
+    ahead = np.where(moved["count"] > 0, corners, branches)
+    moved["child"] = np.where(moved["child"] < 0, -1, moved["child"] + ahead)
+    return Tree(tree.corners, moved)
+
+
+def _joined(parts: list[NDArray[np.void]]) -> NDArray[np.void]:
+    """Branches of several trees, in whole cache lines."""
+    out = aligned(sum(map(len, parts)), BRANCH)
+    if parts:
+        out[:] = np.concatenate(parts)
+    return out
