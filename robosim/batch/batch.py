@@ -7,7 +7,7 @@ no memory that is written, so that results are bit-identical for any number of t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import pairwise
 from numbers import Integral
@@ -28,6 +28,7 @@ from robosim.batch.arguments import (
 from robosim.batch.beside import lanes_now
 from robosim.batch.bound import Bound
 from robosim.batch.buffers import BatchBuffers, BufferCache
+from robosim.batch.casting import Casting
 from robosim.batch.controls import Controls, by_state, by_step, controls
 from robosim.batch.periodic import periodic_rollout
 from robosim.batch.rollout import Rollout
@@ -39,6 +40,7 @@ from robosim.compiled.state import State
 from robosim.control.periodic import Periodic
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError, OptionError, StateError
+from robosim.rays.hits import Hits
 from robosim.runtime.background import cores
 from robosim.simulation import Simulation
 from robosim.simulation.diagnosis import refuse_starts
@@ -110,6 +112,7 @@ class BatchSimulation:
         now = lanes_now(lanes, robots, self._sims, all_options)
         self._stepping = Stepping(self.robot, self._sims, self._states, self.threads, *now)
         self._memory = BufferCache(self._sims)
+        self._casting = Casting(self._stepping)
         self._named: dict[str, Controls] = {}
         self._models: dict[int, tuple[Mechanism, Model]] = {}  # by the id of a robot
         self._linearizers: dict[Any, Any] = {}
@@ -465,6 +468,36 @@ class BatchSimulation:
                 "`targets` before each step, or use rollout"
             )
         return Bound(self._stepping, steps, control, bodies, contacts, also)
+
+    def cast(
+        self,
+        origins: ArrayLike,
+        directions: ArrayLike,
+        *,
+        geometry: str = "collision",
+        max_distance: float = np.inf,
+        exclude: str | Iterable[str] = (),
+    ) -> Hits:
+        """Where rays of all states first meet a surface; see `Simulation.cast`.
+
+        States do not meet each other. Threads share the states, or the rays of few states.
+
+        Parameters
+        ----------
+        origins, directions : (n, k, 3), or (k, 3) or (3,) for all states [m], world
+        geometry, max_distance, exclude : as for a single simulation
+
+        Returns
+        -------
+        Hits
+            Of arrays (n, k) and (n, k, 3), without the second axis if both arguments are (3,).
+
+        Raises
+        ------
+        StateError, OptionError, ModelError
+            As for a single simulation, with the number of the state.
+        """
+        return self._casting.cast(origins, directions, geometry, max_distance, exclude)
 
     def _controls_of(self, controller: Any) -> Controls:
         """The checked controls of a controller; those of a named controller are kept."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
 from numbers import Real
@@ -11,54 +12,35 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robosim.compiled.rays import Casting, make_casting
+from robosim.compiled.rays import make_casting
 from robosim.description.mechanism import Mechanism
 from robosim.description.surfaces import WORLD
 from robosim.errors import OptionError, StateError
 from robosim.kernels.rays.entries import cast_rays
 from robosim.rays.hits import Hits, empty_hits
-from robosim.rays.targets import Compiled
+from robosim.rays.targets import Compiled, compiled
 from robosim.runtime.handles import Handle
-from robosim.validation import Array
+from robosim.runtime.notice import CompileNotice
+from robosim.runtime.threads import do_all
+from robosim.validation import Array, count
 
 FEWEST = 512  # rays for which another thread is worth while
 
 
-class Caster:
-    """Casts rays against compiled targets; threads do not share its scratch memory."""
-
-    def __init__(self, compiled: Compiled) -> None:
-        self.compiled = compiled
-        self._free: list[Handle] = []
-
-    def cast(
-        self,
-        x: Array,
-        q: Array,
-        origins: Array,
-        directions: Array,
-        limit: float,
-        excluded: NDArray[np.int64],
-        hits: Hits,
-        states: tuple[int, int],
-        rays: tuple[int, int],
-    ) -> int:
-        """`cast_rays` of some states and rays, into `hits`."""
-        try:
-            handle = self._free.pop()
-        except IndexError:
-            handle = Handle(make_casting(self.compiled.arrays, self.compiled.bodies))
-        casting: Casting = handle.values
-        casting.excluded[:] = excluded
-        bad = cast_rays(
-            handle.address, x, q, origins, directions, limit, states, rays, *hits
-        )  # fmt: skip
-        self._free.append(handle)
-        return int(bad)
+def cast_some(against: Compiled, excluded: NDArray[np.int64], *given: Any) -> int:
+    """`cast_rays` with these arguments behind the address; threads share no scratch memory."""
+    try:
+        handle = against.free.pop()
+    except IndexError:
+        handle = Handle(make_casting(against.arrays, against.bodies))
+    handle.values.excluded[:] = excluded
+    bad = cast_rays(handle.address, *given)
+    against.free.append(handle)
+    return int(bad)
 
 
 def excluded_bodies(robot: Mechanism, names: str | Iterable[str]) -> NDArray[np.int64]:
-    """Flags (nb + 1,) of bodies, given by their names or those of their frames; and "world".
+    """Flags (nb + 1,) of bodies by their names or those of their frames; "world" for the world.
 
     Raises
     ------
@@ -72,7 +54,10 @@ def excluded_bodies(robot: Mechanism, names: str | Iterable[str]) -> NDArray[np.
     for name in names:
         if not isinstance(name, str):
             raise OptionError(f"exclude must be names of bodies, not {name!r}")
-        out[-1 if name == WORLD else robot.body_index(name)] = 1
+        if name == WORLD:
+            out[-1] = 1
+        if name != WORLD or any(body.name == WORLD for body in robot.bodies):
+            out[robot.body_index(name)] = 1
     return out
 
 
@@ -102,12 +87,10 @@ def rays_of(
     found = [_vectors("origins", origins, states), _vectors("directions", directions, states)]
     single = all(np.ndim(one) == 1 for one in found)
     whole = [one.reshape((1,) * (3 - one.ndim) + one.shape) for one in found]
-    counts = {one.shape[1] for one in whole} - {1}
-    if len(counts) > 1:
-        told = " and ".join(f"{len(one[0])} {name}" for one, name in zip(
-            whole, ("origins", "directions"), strict=True))  # fmt: skip
-        raise StateError(f"there are {told}: give as many, or one of them")
-    n = counts.pop() if counts else 1
+    a, b = (one.shape[1] for one in whole)
+    if 1 not in (a, b) and a != b:
+        raise StateError(f"there are {a} origins and {b} directions: give as many, or one of them")
+    n = b if a == 1 else a
     return whole[0], whole[1], (() if single else (n,))
 
 
@@ -127,10 +110,11 @@ def _vectors(name: str, value: Any, states: int | None) -> Array:
 
 
 def cast_states(
-    casters: Sequence[tuple[Caster, NDArray[np.int64] | None]],
+    targets: Sequence[tuple[Compiled, NDArray[np.int64] | None]],
     x: Array,
     q: Array,
     rays: tuple[Array, Array],
+    n: int,
     limit: float,
     excluded: NDArray[np.int64],
     threads: int,
@@ -140,10 +124,12 @@ def cast_states(
 
     Parameters
     ----------
-    casters : sequence of (Caster, states)
-        The states that each one is for; None for all of them.
+    targets : sequence of (Compiled, states)
+        What rays of these states meet; None for all of them.
     x, q : (s, nb, 3) and (s, nb, 4)
     rays : origins and directions (s or 1, n or 1, 3)
+    n : int
+        Number of rays of a state.
     excluded : (nb + 1,)
     threads : int
     do : callable
@@ -159,26 +145,26 @@ def cast_states(
         For a direction of length zero, or a number that is not finite.
     """
     origins, directions = rays
-    n = max(origins.shape[1], directions.shape[1])
     s = len(x)
     hits = empty_hits(s, n)
     bad: list[int] = []
 
-    def cast(caster: Caster, states: tuple[int, int], share: tuple[int, int]) -> None:
-        found = caster.cast(x, q, origins, directions, limit, excluded, hits, states, share)
+    def cast(against: Compiled, states: tuple[int, int], share: tuple[int, int]) -> None:
+        given = x, q, origins, directions, limit, states, share
+        found = cast_some(against, excluded, *given, *hits)
         if found >= 0:
             bad.append(found)
 
     jobs: list[Callable[[], None]] = []
-    for caster, some in casters:
+    for against, some in targets:
         for begin, end in _runs(some, s):
             shares = max(1, min(threads, (end - begin) * n // FEWEST))
             if end - begin >= shares:
                 ends = np.linspace(begin, end, shares + 1).astype(int).tolist()
-                jobs += [partial(cast, caster, pair, (0, n)) for pair in pairwise(ends)]
+                jobs += [partial(cast, against, pair, (0, n)) for pair in pairwise(ends)]
             else:
                 ends = np.linspace(0, n, shares + 1).astype(int).tolist()
-                jobs += [partial(cast, caster, (begin, end), pair) for pair in pairwise(ends)]
+                jobs += [partial(cast, against, (begin, end), pair) for pair in pairwise(ends)]
     do(jobs)
     if bad:
         raise _error(origins, directions, min(bad), n)
@@ -203,3 +189,35 @@ def _error(origins: Array, directions: Array, at: int, n: int) -> StateError:
         if not np.all(np.isfinite(value)):
             return StateError(f"the {name} of {where} must be finite, not {value.tolist()}")
     return StateError(f"the direction of {where} must not be zero")
+
+
+def cast_from(
+    robot: Mechanism,
+    geometry: str,
+    x: ArrayLike,
+    q: ArrayLike,
+    origins: ArrayLike,
+    directions: ArrayLike,
+    max_distance: float,
+    exclude: str | Iterable[str],
+    threads: int,
+) -> Hits:
+    """`Scene.cast` for poses x (nb, 3) and q (nb, 4) of the bodies."""
+    starts, ways, shape = rays_of(origins, directions, None)
+    limit, excluded = checked_limit(max_distance), excluded_bodies(robot, exclude)
+    threads = count("threads", threads)
+    CompileNotice.install()
+    targets = [(compiled(robot, geometry), None)]
+    poses = np.array(x)[None], np.array(q)[None]
+    n = shape[0] if shape else 1
+    hits = cast_states(targets, *poses, (starts, ways), n, limit, excluded, threads, in_threads)
+    return Hits(*(part.reshape(shape + part.shape[2:]) for part in hits))
+
+
+def in_threads(jobs: Sequence[Callable[[], None]]) -> None:
+    """Do jobs, each in a thread of its own if there are several."""
+    if len(jobs) == 1:
+        jobs[0]()
+        return
+    with ThreadPoolExecutor(len(jobs)) as pool:
+        do_all(pool, jobs)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,12 +10,10 @@ from numpy.typing import ArrayLike
 from robosim import quaternions
 from robosim.description.mechanism import Mechanism
 from robosim.kinematics.kinematics import Kinematics
-from robosim.rays.casting import Caster, cast_states, checked_limit, excluded_bodies, rays_of
+from robosim.rays.casting import cast_from
 from robosim.rays.hits import Hits
 from robosim.rays.targets import Target, compiled
-from robosim.runtime.notice import CompileNotice
-from robosim.runtime.threads import do_all
-from robosim.validation import Array, count
+from robosim.validation import Array
 
 
 class Scene:
@@ -31,7 +28,7 @@ class Scene:
 
     Attributes
     ----------
-    robot : Mechanism
+    robot, geometry
     targets : tuple of Target
         The shapes, in the order of ``Hits.geometry``. Those without a surface are left out.
     q : (nq,), coordinates of the present pose, read-only
@@ -45,15 +42,15 @@ class Scene:
     """
 
     def __init__(self, robot: Mechanism, geometry: str = "collision") -> None:
-        self.robot = robot
-        self._caster = Caster(compiled(robot, geometry))
+        self.robot, self.geometry = robot, geometry
+        self._compiled = compiled(robot, geometry)
         self._kinematics = Kinematics(robot)
         self._place()
 
     @property
     def targets(self) -> tuple[Target, ...]:
         """The shapes, in the order of ``Hits.geometry``."""
-        return self._caster.compiled.targets
+        return self._compiled.targets
 
     @property
     def q(self) -> Array:
@@ -73,8 +70,7 @@ class Scene:
         return self
 
     def _place(self) -> None:
-        self._x = self._kinematics.x[None].copy()
-        self._turns = np.stack([quaternions.from_matrix(R) for R in self._kinematics.R])[None]
+        self._turns = np.stack([quaternions.from_matrix(R) for R in self._kinematics.R])
 
     def cast(
         self,
@@ -115,37 +111,6 @@ class Scene:
         ModelError
             For an unknown body.
         """
-        return cast_from(
-            self.robot, self._caster, self._x, self._turns, origins, directions,
-            max_distance, exclude, threads,
-        )  # fmt: skip
-
-
-def cast_from(
-    robot: Mechanism,
-    caster: Caster,
-    x: Array,
-    q: Array,
-    origins: ArrayLike,
-    directions: ArrayLike,
-    max_distance: float,
-    exclude: str | Iterable[str],
-    threads: int,
-) -> Hits:
-    """`Scene.cast` for poses x (1, nb, 3) and q (1, nb, 4) of the bodies."""
-    starts, ways, shape = rays_of(origins, directions, None)
-    limit, excluded = checked_limit(max_distance), excluded_bodies(robot, exclude)
-    CompileNotice.install()
-    hits = cast_states(
-        [(caster, None)], x, q, (starts, ways), limit, excluded, count("threads", threads), in_threads
-    )
-    return Hits(*(part.reshape(shape + part.shape[2:]) for part in hits))
-
-
-def in_threads(jobs: Sequence[Callable[[], None]]) -> None:
-    """Do jobs, each in a thread of its own if there are several."""
-    if len(jobs) == 1:
-        jobs[0]()
-        return
-    with ThreadPoolExecutor(len(jobs)) as pool:
-        do_all(pool, jobs)
+        poses = self._kinematics.x, self._turns
+        given = origins, directions, max_distance, exclude, threads
+        return cast_from(self.robot, self.geometry, *poses, *given)

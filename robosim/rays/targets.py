@@ -35,6 +35,7 @@ from robosim.description.obstacles import (
 from robosim.description.surfaces import WORLD
 from robosim.errors import ModelError
 from robosim.kernels.rays.trees import BINS, make_tree
+from robosim.runtime.handles import Handle
 from robosim.validation import Array, check_choice
 
 GEOMETRIES = ("collision", "visual")
@@ -73,11 +74,14 @@ class Compiled:
     ----------
     targets : tuple of Target
     arrays : Targets
-    bodies : int, number of bodies
+    bodies : int
+        Number of bodies.
+    free : list of Handle
+        Scratch memory that no call uses at present.
     """
 
     def __init__(self, robot: Mechanism, shapes: list[tuple[int, AnyShape]]) -> None:
-        self.bodies = len(robot.bodies)
+        self.bodies, self.free = len(robot.bodies), list[Handle]()
         names = [*(body.name for body in robot.bodies), WORLD]
         self.targets = tuple(Target(names[b], obstacle_name(one), one) for b, one in shapes)
         records = np.zeros(len(shapes), dtype=TARGET)
@@ -229,6 +233,7 @@ def _set_field(record: np.void, shape: HeightField) -> None:
     record["kind"], record["x"] = HEIGHT_FIELD, shape.position
     record["R"] = quaternions.rotation_matrix(np.asarray(shape.quaternion))
     record["grid"], record["spacing"] = heights.shape, 2 * half / (np.array(heights.shape) - 1)
+    record["density"] = 1 / record["spacing"]
     record["center"], record["half"] = (0, 0, (low + high) / 2), (*half, (high - low) / 2)
 
 

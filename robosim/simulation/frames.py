@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import ArrayLike
 from robosim import quaternions
 from robosim.description.body import Frame
 from robosim.description.mechanism import Mechanism
+from robosim.rays.hits import Hits
 from robosim.simulation.loads import Held, wrench_about
 from robosim.validation import Array
 
@@ -90,6 +92,47 @@ class Frames:
         if point is None:
             point = x + quaternions.rotation_matrix(state.q[index]) @ np.asarray(frame.position)
         self.held.loads.external["w"][index] = wrench_about(x, force, torque, point)
+
+    def cast(
+        self,
+        origins: ArrayLike,
+        directions: ArrayLike,
+        *,
+        geometry: str = "collision",
+        max_distance: float = np.inf,
+        exclude: str | Iterable[str] = (),
+        threads: int = 1,
+    ) -> Hits:
+        """Where rays first meet a surface at the knot; see `robosim.rays.Scene`.
+
+        Parameters
+        ----------
+        origins, directions : (n, 3) or (3,) [m], world
+            Directions of any length but zero. One origin or direction serves for all rays.
+        geometry : "collision" or "visual"
+            Collision shapes, or what one sees.
+        max_distance : float [m]
+            Surfaces that are not nearer count as none.
+        exclude : str or iterable of str
+            Bodies, by their names or those of their frames, that rays pass; also "world".
+        threads : int
+            Threads that share the rays.
+
+        Returns
+        -------
+        Hits
+            Of arrays (n,) and (n, 3), without the first axis if both arguments are (3,).
+
+        Raises
+        ------
+        StateError, OptionError, ModelError
+            As `robosim.rays.Scene` and its `cast`.
+        """
+        from robosim.rays.casting import cast_from  # compiled, and imported on first use
+
+        poses = self.state.x, self.state.q
+        given = origins, directions, max_distance, exclude, threads
+        return cast_from(self.robot, geometry, *poses, *given)
 
     def _frame(self, name: str) -> tuple[int | None, Frame]:
         """The body, None for the world, and its frame."""

@@ -33,6 +33,7 @@ LAYERS = {
     "kinematics": ("kinematics",),
     "inverse kinematics": ("inverse_kinematics",),
     "dynamics": ("dynamics",),
+    "rays": ("rays",),
     "formulation": ("formulation",),
     "control": ("control",),
     "simulation": ("simulation", "overlaps"),
@@ -60,11 +61,11 @@ ORDER = list(LAYERS)
 ROOMS = {
     "robosim.compiled": (
         "arrays", "kinds", "records", "model", "order", "fronts", "elimination", "state", "memory",
-        "links", "loads", "minimal", "workspace", "building",
+        "links", "loads", "minimal", "workspace", "building", "rays",
     ),
     "robosim.kernels": (
         "compiler", "status", "equations", "narrow_phase", "contact", "solve", "step", "recursive",
-        "minimal",
+        "minimal", "rays",
     ),
 }  # fmt: skip
 # What the package loads when it is imported; all else waits until its name is asked for.

@@ -21,6 +21,7 @@ TARGET = np.dtype(
         ("root", "i8"),  # of a mesh's tree
         ("grid", "i8", (2,)),  # points of a height field along x and y
         ("spacing", "f8", (2,)),
+        ("density", "f8", (2,)),  # 1 / spacing
         ("height_begin", "i8"),
     ]
 )

@@ -13,18 +13,29 @@ from robosim.kernels.rays.triangles import aim
 
 
 @kernel
-def set_ray(ray, origin, direction):
-    """Whether origin and direction are a ray; its direction is then a unit vector."""
-    most = max(max(abs(direction[0]), abs(direction[1])), abs(direction[2]))
-    if not 0.0 < most < inf:
-        return False
-    x, y, z = direction[0] / most, direction[1] / most, direction[2] / most
-    scale, rest = 1.0 / sqrt(x * x + y * y + z * z), 0.0
-    ray.d[0], ray.d[1], ray.d[2] = scale * x, scale * y, scale * z
+def set_origin(ray, origin):
+    """Whether an origin is finite."""
+    rest = 0.0
     for k in range(3):
         ray.o[k] = origin[k]
-        rest += 0.0 * origin[k] + 0.0 * direction[k]
+        rest += 0.0 * origin[k]
     return rest == 0.0
+
+
+@kernel
+def set_direction(ray, direction):
+    """Whether a direction is finite and not zero; that of the ray is then a unit vector."""
+    most, rest = 0.0, 0.0
+    for k in range(3):
+        most = max(most, abs(direction[k]))
+        rest += 0.0 * direction[k]
+    if not (rest == 0.0 and most > 0.0):
+        return False
+    x, y, z = direction[0] / most, direction[1] / most, direction[2] / most
+    scale = 1.0 / sqrt(x * x + y * y + z * z)
+    ray.d[0], ray.d[1], ray.d[2] = scale * x, scale * y, scale * z
+    aim(ray)
+    return True
 
 
 @entry
@@ -51,9 +62,11 @@ def cast_rays(
         place_shapes(on, x[s], q[s])
         starts, ways = origins[row_of(origins, s)], directions[row_of(directions, s)]
         for n in range(rays[0], rays[1]):
-            if not set_ray(ray, starts[row_of(starts, n)], ways[row_of(ways, n)]):
+            is_ray = set_origin(ray, starts[row_of(starts, n)])
+            if n == rays[0] or ways.shape[0] > 1:
+                is_ray = set_direction(ray, ways[row_of(ways, n)]) and is_ray
+            if not is_ray:
                 return s * distance.shape[1] + n
-            aim(ray)
             t, shape, triangle = meet_scene(on, ray, local, limit)
             geometry[s, n] = shape
             if shape < 0:

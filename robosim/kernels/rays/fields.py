@@ -7,7 +7,6 @@ highest, as for contacts.
 from math import floor, inf
 
 from robosim.kernels.compiler.jit import kernel
-from robosim.kernels.rays.shapes import between
 from robosim.kernels.rays.triangles import meet_triangle
 
 WIDER = 1e-9  # [cells], by which a ray is looked for beside its cell, for rounding
@@ -65,25 +64,49 @@ def meet_cell(ray, shape, heights, i, j, low, high, most):
 
 
 @kernel
+def meet_upright(ray, shape, heights, most):
+    """`meet_field` for a ray along z, as most are that scan a terrain: in a single triangle."""
+    x = (ray.o[0] - line_of(shape, 0, 0)) * shape.density[0]
+    y = (ray.o[1] - line_of(shape, 1, 0)) * shape.density[1]
+    if not (0.0 <= x <= shape.grid[0] - 1.0 and 0.0 <= y <= shape.grid[1] - 1.0):
+        return inf
+    i, j, width = cell_of(x, shape.grid[0] - 1.0), cell_of(y, shape.grid[1] - 1.0), shape.grid[1]
+    cell, at, x, y = i * width + j, shape.height_begin + i * width + j, x - i, y - j
+    low, high = heights[at], heights[at + width + 1]
+    middle = heights[at + width] if x >= y else heights[at + 1]
+    more, less = (x, y) if x >= y else (y, x)
+    height = low + more * (middle - low) + less * (high - middle)
+    t = (height - ray.o[2]) * ray.d[2]
+    if not 0.0 <= t < most:
+        return inf
+    ray.found = 2 * cell + (0 if x >= y else 1)
+    return t
+
+
+@kernel
 def meet_field(ray, shape, heights, most):
     """Distance to the first triangle of a field, which is noted, if below `most`; else inf.
 
     The columns of cells across the axis that the ray is nearer to are visited one after the other,
     of each the few cells that the ray crosses.
     """
+    if ray.d[0] == 0.0 and ray.d[1] == 0.0:
+        return meet_upright(ray, shape, heights, most)
     begin, end = 0.0, most
     for k in range(3):
-        size = abs(ray.o[k]) + abs(shape.center[k]) + shape.half[k]
-        half = shape.half[k] + ROUNDING * size
-        near, far = between(ray.o[k] - shape.center[k], ray.d[k], half)
+        o = ray.o[k] - shape.center[k]
+        half = shape.half[k] + ROUNDING * (abs(o) + abs(shape.center[k]) + shape.half[k])
+        side = half if ray.d[k] >= 0.0 else -half
+        near, far = (-side - o) * ray.inverse[k], (side - o) * ray.inverse[k]
         begin, end = (near if near > begin else begin), (far if far < end else end)
     if not begin <= end:
         return inf
-    x = abs(ray.d[0]) * shape.spacing[1] >= abs(ray.d[1]) * shape.spacing[0]
+    x = abs(ray.d[0]) * shape.density[0] >= abs(ray.d[1]) * shape.density[1]
     m, n = (0 if x else 1), (1 if x else 0)
-    from_m = (ray.o[m] - line_of(shape, m, 0)) / shape.spacing[m]
-    from_n = (ray.o[n] - line_of(shape, n, 0)) / shape.spacing[n]
-    along_m, along_n = ray.d[m] / shape.spacing[m], ray.d[n] / shape.spacing[n]
+    # In cells from the field's corner, along both axes.
+    from_m = (ray.o[m] - line_of(shape, m, 0)) * shape.density[m]
+    from_n = (ray.o[n] - line_of(shape, n, 0)) * shape.density[n]
+    along_m, along_n = ray.d[m] * shape.density[m], ray.d[n] * shape.density[n]
     a, b = from_m + begin * along_m, from_m + end * along_m
     first = cell_of(min(a, b) - WIDER, shape.grid[m] - 1.0)
     last = cell_of(max(a, b) + WIDER, shape.grid[m] - 1.0)
@@ -92,8 +115,9 @@ def meet_field(ray, shape, heights, most):
         column = first + count if along_m >= 0.0 else last - count
         near, far = begin, end
         if last > first and along_m != 0.0:
-            a = (column - WIDER - from_m) / along_m
-            b = (column + 1.0 + WIDER - from_m) / along_m
+            backwards = ray.inverse[m] * shape.spacing[m]
+            a = (column - WIDER - from_m) * backwards
+            b = (column + 1.0 + WIDER - from_m) * backwards
             near, far = max(begin, min(a, b)), min(end, max(a, b))
         if near > best:
             break

@@ -73,7 +73,8 @@ def meet_target(on, n, ray, local, most):
             local, on.targets.corners, on.targets.branches, shape.root, waiting, most
         )
     if shape.kind == HEIGHT_FIELD:
-        aim(local)
+        if local.d[0] != 0.0 or local.d[1] != 0.0:
+            aim(local)
         return meet_field(local, shape, on.targets.heights, most)
     t = meet_shape(shape.kind, local.o, local.d, shape.size)
     return t if t < most else inf

@@ -22,7 +22,7 @@ def aim(ray):
     i = 0 if most == 2 else most + 1
     j = 0 if i == 2 else i + 1
     ray.axes[0], ray.axes[1], ray.axes[2] = i, j, most
-    ray.shear[2] = 1.0 / ray.d[most]
+    ray.shear[2] = ray.inverse[most]
     ray.shear[0], ray.shear[1] = ray.d[i] * ray.shear[2], ray.d[j] * ray.shear[2]
 
 
