@@ -116,6 +116,10 @@ def _dynamics() -> None:
     on.frame_jacobian(q, robot.bodies[-1].name)
 
 
+def _rays() -> None:
+    Simulation(load("a1", contacts="feet")).cast((0.0, 0.0, 2.0), (0.0, 0.0, -1.0))
+
+
 def _derivatives() -> None:
     linearize(Simulation(load("a1", contacts="feet")), np.zeros(12), contact_speed=1e-3)
 
@@ -135,6 +139,7 @@ FEATURES: dict[str, Callable[[], None]] = {
     "legs in lanes": _legs_in_lanes,
     "joint coordinates": _minimal,
     "dynamics": _dynamics,
+    "rays": _rays,
     "derivatives": _derivatives,
 }
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from mujoco_geoms import as_geoms, moved
 
 import robosim
 from robosim.dynamics import Dynamics
 from robosim.loaders.packages import example_robot_data
+from robosim.peers.mujoco_geoms import as_geoms, moved
 from robosim.rays import Scene
 
 mujoco = pytest.importorskip("mujoco")

@@ -11,8 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from robosim import Body, Geometry, Mechanism, quaternions
-from robosim.dynamics import Kinematics
+from robosim import quaternions
+from robosim.description.body import Body
+from robosim.description.geometry import Geometry
+from robosim.description.mechanism import Mechanism
+from robosim.kinematics.kinematics import Kinematics
+from robosim.validation import Array
 
 
 def _size(shape: Geometry) -> list[float]:
@@ -24,7 +28,9 @@ def _size(shape: Geometry) -> list[float]:
     return [*size, 0.0, 0.0][:3]
 
 
-def _add(spec: Any, kinds: Any, body: Any, shape: Geometry, name: str, meshes: dict) -> None:
+def _add(
+    spec: Any, kinds: Any, body: Any, shape: Geometry, name: str, meshes: dict[int, str]
+) -> None:
     kind = getattr(kinds, f"mjGEOM_{shape.kind.upper()}")
     geom = body.add_geom(name=name, type=kind, pos=shape.position, quat=shape.quaternion)
     if shape.kind != "mesh":
@@ -62,7 +68,7 @@ def as_geoms(mujoco: Any, robot: Mechanism, kind: str) -> tuple[Mechanism, Any]:
 
     All bodies of the model are fixed to the world, and called 0, 1 and so on.
     """
-    spec, meshes = mujoco.MjSpec(), {}
+    spec, meshes = mujoco.MjSpec(), dict[int, str]()
     for b, body in enumerate(robot.bodies):
         added = spec.worldbody.add_body(name=str(b))
         for k, shape in enumerate(getattr(body, kind)):
@@ -81,7 +87,7 @@ def as_geoms(mujoco: Any, robot: Mechanism, kind: str) -> tuple[Mechanism, Any]:
     return replace(robot, bodies=tuple(same(*one) for one in enumerate(robot.bodies))), model
 
 
-def moved(mujoco: Any, model: Any, robot: Mechanism, q: np.ndarray) -> Any:
+def moved(mujoco: Any, model: Any, robot: Mechanism, q: Array) -> Any:
     """MuJoCo's data with all bodies where the robot has them at q."""
     kinematics, data = Kinematics(robot, q), mujoco.MjData(model)
     for b in range(len(robot.bodies)):
