@@ -14,7 +14,7 @@ from robosim.compiled.arrays import words_to
 from robosim.compiled.records.body import BODY_STATE
 from robosim.kernels.compiler.lanes import WIDTH, lanes
 from robosim.rays.casting import cast_states, checked_limit, excluded_bodies, rays_of
-from robosim.rays.hits import Hits
+from robosim.rays.hits import Hits, reshaped
 from robosim.rays.targets import Compiled, compiled
 from robosim.runtime.handles import Handle
 from robosim.runtime.lanes import Leaving, leave
@@ -57,7 +57,7 @@ class Casting:
         n = shape[0] if shape else 1
         given = n, limit, excluded, stepping.threads, stepping.do
         hits = cast_states(shares, x, q, (starts, ways), *given)
-        return Hits(*(part.reshape((stepping.n, *shape, *part.shape[2:])) for part in hits))
+        return reshaped(hits, stepping.n, *shape)
 
     def _shares_of(self, geometry: str) -> Shares:
         """What rays of each state meet, for all states with the same shapes together."""

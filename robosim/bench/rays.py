@@ -111,7 +111,9 @@ def run_rays(setup: Setup) -> Report:
     for told, (name, kind) in robots.items():
         setup.note(told)
         robot = robosim.load(name, floating_base=False, ground=False)
-        raced = race(beside_mujoco(told, robot, kind, setup.choose(20_000, 2000)), setup.repetitions)
+        raced = race(
+            beside_mujoco(told, robot, kind, setup.choose(20_000, 2000)), setup.repetitions
+        )
         own, peer = (row.timing for row in raced)
         assert own is not None
         assert peer is not None

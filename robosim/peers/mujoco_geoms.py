@@ -37,7 +37,7 @@ def _add(
         geom.size = _size(shape)
         return
     if id(shape.vertices) not in meshes:
-        used, faces = np.unique(shape.faces, return_inverse=True)
+        used, faces = np.unique(np.asarray(shape.faces), return_inverse=True)
         mesh = spec.add_mesh(name=f"m{len(meshes)}")
         mesh.uservert = np.asarray(shape.vertices)[used].ravel().astype(np.float32)
         mesh.userface = faces.ravel().astype(np.int32)
@@ -50,7 +50,7 @@ def _of_model(mujoco: Any, model: Any, data: Any, n: int, shape: Geometry) -> Ge
     """A shape as geom n is, where MuJoCo places it."""
     body = model.geom_bodyid[n]
     turn = data.xmat[body].reshape(3, 3).T
-    place = {
+    place: dict[str, Any] = {
         "position": turn @ (data.geom_xpos[n] - data.xpos[body]),
         "quaternion": quaternions.from_matrix(turn @ data.geom_xmat[n].reshape(3, 3)),
     }
@@ -82,7 +82,8 @@ def as_geoms(mujoco: Any, robot: Mechanism, kind: str) -> tuple[Mechanism, Any]:
             _of_model(mujoco, model, data, model.geom(f"{b} {k}").id, shape)
             for k, shape in enumerate(getattr(body, kind))
         ]
-        return replace(body, **{kind: tuple(shapes)})
+        changed: dict[str, Any] = {kind: tuple(shapes)}
+        return replace(body, **changed)
 
     return replace(robot, bodies=tuple(same(*one) for one in enumerate(robot.bodies))), model
 

@@ -17,7 +17,7 @@ from robosim.description.mechanism import Mechanism
 from robosim.description.surfaces import WORLD
 from robosim.errors import OptionError, StateError
 from robosim.kernels.rays.entries import cast_rays
-from robosim.rays.hits import Hits, empty_hits
+from robosim.rays.hits import Hits, empty_hits, reshaped
 from robosim.rays.targets import Compiled, compiled
 from robosim.runtime.handles import Handle
 from robosim.runtime.notice import CompileNotice
@@ -194,24 +194,22 @@ def _error(origins: Array, directions: Array, at: int, n: int) -> StateError:
 def cast_from(
     robot: Mechanism,
     geometry: str,
-    x: ArrayLike,
-    q: ArrayLike,
-    origins: ArrayLike,
-    directions: ArrayLike,
+    poses: tuple[ArrayLike, ArrayLike],
+    rays: tuple[ArrayLike, ArrayLike],
     max_distance: float,
     exclude: str | Iterable[str],
     threads: int,
 ) -> Hits:
-    """`Scene.cast` for poses x (nb, 3) and q (nb, 4) of the bodies."""
-    starts, ways, shape = rays_of(origins, directions, None)
+    """`Scene.cast` for poses x (nb, 3) and q (nb, 4) of the bodies, and origins and directions."""
+    starts, ways, shape = rays_of(*rays, None)
     limit, excluded = checked_limit(max_distance), excluded_bodies(robot, exclude)
     threads = count("threads", threads)
     CompileNotice.install()
-    targets = [(compiled(robot, geometry), None)]
-    poses = np.array(x)[None], np.array(q)[None]
+    x, q = (np.array(part)[None] for part in poses)
     n = shape[0] if shape else 1
-    hits = cast_states(targets, *poses, (starts, ways), n, limit, excluded, threads, in_threads)
-    return Hits(*(part.reshape(shape + part.shape[2:]) for part in hits))
+    targets = [(compiled(robot, geometry), None)]
+    hits = cast_states(targets, x, q, (starts, ways), n, limit, excluded, threads, in_threads)
+    return reshaped(hits, *shape)
 
 
 def in_threads(jobs: Sequence[Callable[[], None]]) -> None:

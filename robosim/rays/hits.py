@@ -34,6 +34,17 @@ class Hits(NamedTuple):
     normal: Array
 
 
+def reshaped(hits: Hits, *shape: int) -> Hits:
+    """The same with other axes in place of those of states and rays."""
+    return Hits(
+        hits.distance.reshape(shape),
+        hits.body.reshape(shape),
+        hits.geometry.reshape(shape),
+        hits.point.reshape(*shape, 3),
+        hits.normal.reshape(*shape, 3),
+    )
+
+
 def empty_hits(states: int, rays: int) -> Hits:
     """Memory for results."""
     return Hits(

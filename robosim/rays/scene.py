@@ -112,5 +112,5 @@ class Scene:
             For an unknown body.
         """
         poses = self._kinematics.x, self._turns
-        given = origins, directions, max_distance, exclude, threads
-        return cast_from(self.robot, self.geometry, *poses, *given)
+        rays, options = (origins, directions), (max_distance, exclude, threads)
+        return cast_from(self.robot, self.geometry, poses, rays, *options)

@@ -35,6 +35,7 @@ from robosim.description.obstacles import (
 from robosim.description.surfaces import WORLD
 from robosim.errors import ModelError
 from robosim.kernels.rays.trees import BINS, make_tree
+from robosim.kinematics.kinematics import Kinematics
 from robosim.runtime.handles import Handle
 from robosim.validation import Array, check_choice
 
@@ -101,7 +102,7 @@ class Compiled:
                 heights.append(np.asarray(shape.heights).ravel())
                 tall += heights[-1].size
         bounded = np.flatnonzero(records["kind"] != HALF_SPACE)
-        order, scene = grown(_boxes_at_home(records[bounded]), 1)
+        order, scene = grown(_boxes_at_home(robot, records[bounded]), 1)
         self.arrays = Targets(
             records,
             np.concatenate([tree.corners for tree in trees] or [np.zeros((0, 3, 3))]),
@@ -169,7 +170,9 @@ def _is_point(shape: AnyShape) -> bool:
     if not isinstance(shape, Geometry | TriangleMesh):
         return False
     one = _mesh_of(shape)
-    return one.size == (0.0,) if one.kind == "sphere" else one.kind == "mesh" and not len(_solid(one))
+    return (
+        one.size == (0.0,) if one.kind == "sphere" else one.kind == "mesh" and not len(_solid(one))
+    )
 
 
 def _mesh_of(shape: AnyShape) -> Geometry:
@@ -237,12 +240,16 @@ def _set_field(record: np.void, shape: HeightField) -> None:
     record["center"], record["half"] = (0, 0, (low + high) / 2), (*half, (high - low) / 2)
 
 
-def _boxes_at_home(records: NDArray[np.void]) -> NDArray[np.void]:
-    """Bounds of shapes as if all bodies were at the origin: the tree is fitted to where they are."""
-    bounds = aligned(len(records), BOUNDS)
-    turned = np.einsum("nij,nj->ni", records["R"], records["center"]) + records["x"]
-    half = np.einsum("nij,nj->ni", np.abs(records["R"]), records["half"])
-    bounds["box"][:, 0], bounds["box"][:, 1] = turned - half, turned + half
+def _boxes_at_home(robot: Mechanism, records: NDArray[np.void]) -> NDArray[np.void]:
+    """Bounds of shapes, world, where the robot is at home."""
+    kinematics, bounds = Kinematics(robot), aligned(len(records), BOUNDS)
+    x = np.vstack((kinematics.x, np.zeros((1, 3))))[records["body"]]
+    R = np.concatenate((kinematics.R, np.eye(3)[None]))[records["body"]]
+    turns = R @ records["R"]
+    middle = np.einsum("nij,nj->ni", turns, records["center"]) + x
+    middle += np.einsum("nij,nj->ni", R, records["x"])
+    half = np.einsum("nij,nj->ni", np.abs(turns), records["half"])
+    bounds["box"][:, 0], bounds["box"][:, 1] = middle - half, middle + half
     return bounds
 
 

@@ -131,8 +131,8 @@ class Frames:
         from robosim.rays.casting import cast_from  # compiled, and imported on first use
 
         poses = self.state.x, self.state.q
-        given = origins, directions, max_distance, exclude, threads
-        return cast_from(self.robot, geometry, *poses, *given)
+        rays, options = (origins, directions), (max_distance, exclude, threads)
+        return cast_from(self.robot, geometry, poses, rays, *options)
 
     def _frame(self, name: str) -> tuple[int | None, Frame]:
         """The body, None for the world, and its frame."""

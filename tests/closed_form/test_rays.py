@@ -152,7 +152,7 @@ def test_a_half_space_is_met_from_outside_only():
     robot = Mechanism("m", (body,), (Joint("j", "floating", None, "b"),), obstacles=(plane,))
     scene = Scene(robot)
     across = np.cross(n, units(rng))
-    points, d = (0.3, -0.2, 0.5) + across, units(rng)
+    points, d = np.asarray(plane.point) + across, units(rng)
     d *= -np.sign(d @ n)[:, None]
     d -= 0.1 * n
     d /= np.linalg.norm(d, axis=1, keepdims=True)
@@ -218,14 +218,16 @@ def field_and_mesh(rng):
     x, y = np.linspace(-1.2, 1.2, 7), np.linspace(-1.55, 1.55, 10)
     vertices = np.stack((*np.meshgrid(x, y, indexing="ij"), heights), -1).reshape(-1, 3)
     corner = (np.arange(6)[:, None] * 10 + np.arange(9)).reshape(-1, 1)
-    faces = np.vstack((corner + (0, 10, 11), corner + (0, 11, 1)))
+    faces = np.vstack((corner + np.array((0, 10, 11)), corner + np.array((0, 11, 1))))
     return field, TriangleMesh(Geometry("mesh", vertices=vertices, faces=faces, **place)), vertices
 
 
 def scene_of(obstacle):
     body = Body("b", 1.0, np.eye(3), collisions=(Geometry("sphere", (0.01,)),))
     joint = Joint("j", "floating", None, "b")
-    return Scene(Mechanism("m", (body,), (joint,), obstacles=(obstacle,))).at((99.0, 0, 0, 1, 0, 0, 0))
+    return Scene(Mechanism("m", (body,), (joint,), obstacles=(obstacle,))).at(
+        (99.0, 0, 0, 1, 0, 0, 0)
+    )
 
 
 def test_a_height_field_is_its_triangles():
@@ -245,7 +247,7 @@ def test_a_height_field_is_its_triangles():
 
 
 def test_a_scan_of_a_height_field_from_above():
-    """Along z where the field is upright: at points of the grid the heights, between them planes."""
+    """Along z of an upright field: at points of the grid the heights, between them planes."""
     rng = np.random.default_rng(8)
     heights = rng.random((5, 4))
     scene = scene_of(HeightField(heights, (4.0, 3.0), position=(0.5, 0.25, 1.0)))

@@ -8,7 +8,16 @@ import numpy as np
 import pytest
 
 import robosim
-from robosim import Body, Geometry, Joint, Mechanism, ModelError, OptionError, Simulation, StateError
+from robosim import (
+    Body,
+    Geometry,
+    Joint,
+    Mechanism,
+    ModelError,
+    OptionError,
+    Simulation,
+    StateError,
+)
 from robosim.batch import BatchSimulation
 from robosim.collision import HalfSpace, HeightField
 from robosim.models.builders import chain, cube
@@ -57,7 +66,7 @@ def test_shapes_of_results(a1):
     one = scene.cast((0.0, 0, 2), DOWN)
     assert one.distance.shape == ()
     assert one.point.shape == (3,)
-    origins = np.zeros((5, 3)) + (0, 0, 2)
+    origins = np.tile((0.0, 0.0, 2.0), (5, 1))
     for o, d in ((origins, DOWN), ((0, 0, 2), np.tile(DOWN, (5, 1))), (origins[:1], [DOWN] * 5)):
         many = scene.cast(o, d)
         assert many.distance.shape == (5,)
@@ -118,7 +127,10 @@ def test_other_bad_options_are_refused(a1):
 def test_tiny_and_huge_directions_are_directions(a1):
     scene = Scene(a1)
     for length in (1e-300, 1e-160, 1e160, 1e300):
-        assert scene.cast((0.0, 0, 2), (0, 0, -length)) .distance == scene.cast((0.0, 0, 2), DOWN).distance
+        assert (
+            scene.cast((0.0, 0, 2), (0, 0, -length)).distance
+            == scene.cast((0.0, 0, 2), DOWN).distance
+        )
 
 
 def test_excluded_bodies_are_passed(a1):
@@ -185,7 +197,9 @@ def test_shapes_without_a_surface_are_left_out():
 
 def test_a_body_that_is_called_world():
     body = Body("world", 1.0, np.eye(3), collisions=(Geometry("sphere", (0.2,)),))
-    robot = Mechanism("m", (body,), (Joint("j", "floating", None, "world"),), obstacles=(HalfSpace(),))
+    robot = Mechanism(
+        "m", (body,), (Joint("j", "floating", None, "world"),), obstacles=(HalfSpace(),)
+    )
     assert Scene(robot).cast((0, 0, 3), DOWN).body == 0
     assert Scene(robot).cast((0, 0, 3), DOWN, exclude="world").body == -1
 
@@ -301,7 +315,7 @@ def test_a_scene_of_many_shapes_is_the_nearest_of_each():
 
 
 def by_triangle(corners, o, d):
-    """The least distance along unit vectors to any triangle [Moeller1997]."""
+    """The least distance along unit vectors to any triangle, by barycentric coordinates."""
     e, f = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
     best = np.full(len(o), np.inf)
     for k, (start, way) in enumerate(zip(o, d, strict=True)):

@@ -69,9 +69,7 @@ def meet_target(on, n, ray, local, most):
     if shape.kind == MESH:
         aim(local)
         waiting = on.waiting[1]
-        return meet_mesh(
-            local, on.targets.corners, on.targets.branches, shape.root, waiting, most
-        )
+        return meet_mesh(local, on.targets.corners, on.targets.branches, shape.root, waiting, most)
     if shape.kind == HEIGHT_FIELD:
         if local.d[0] != 0.0 or local.d[1] != 0.0:
             aim(local)
