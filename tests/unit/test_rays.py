@@ -234,7 +234,7 @@ def test_simulations_cast_from_their_knot_and_stay_as_they_are(kind):
 @pytest.mark.parametrize("lanes", [False, True])
 def test_a_batch_casts_as_its_states_do(a1, lanes):
     terrain = HeightField(0.02 * np.random.default_rng(0).random((9, 9)), (4.0, 4.0))
-    robot = a1.with_contacts([terrain])
+    robot = a1 if lanes else a1.with_contacts([terrain])
     batch, beside = (BatchSimulation(robot, 9, 2e-3, lanes=lanes, threads=2) for _ in range(2))
     rng = np.random.default_rng(3)
     q = batch.q.copy()
@@ -250,6 +250,7 @@ def test_a_batch_casts_as_its_states_do(a1, lanes):
         hits = batch.cast(origins, ways, exclude="trunk")
         shared = batch.cast(origins[0], DOWN)
         assert batch.q.tobytes() == beside.q.tobytes()
+    assert any(group.is_ahead for group in batch._stepping.groups.values()) == lanes
     for i in range(9):
         sim = beside[i]
         assert_same(Hits(*(one[i] for one in hits)), sim.cast(origins[i], ways[i], exclude="trunk"))
