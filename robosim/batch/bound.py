@@ -7,7 +7,7 @@ states back.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -20,9 +20,11 @@ from robosim.batch.controls import Controls
 from robosim.batch.group import Group
 from robosim.batch.showing import Showing
 from robosim.batch.stepping import Stepping
+from robosim.description.mechanism import Mechanism
 from robosim.kernels.compiler.lanes import WIDTH
+from robosim.runtime.around import begin_steps, end_steps
 from robosim.runtime.handles import StepFunction, provide_features, step_function
-from robosim.runtime.lanes import GroupStepFunction, group_step_function
+from robosim.runtime.lanes import group_step_function
 from robosim.simulation.diagnosis import FAR, refuse_starts
 from robosim.validation import Array, read_only
 
@@ -32,13 +34,19 @@ class Plan(NamedTuple):
 
     lanes: bool  # whether states may be grouped
     groups: list[Group]
-    addresses: NDArray[np.int64]  # (groups,) their handles
-    parts: NDArray[np.int64]  # (groups, WIDTH) addresses of the states' own memory
     alone: slice  # states that are in no group
     step_states: StepFunction  # steps single states
-    takes: list[tuple[slice, GroupStepFunction]]  # steps consecutive groups of the same kind
+    jobs: list[Callable[[], None]]  # take the steps of all states, each those of a thread
     begin: NDArray[np.float64]  # (n,) [s] times of the starts
     counted: NDArray[np.int64]  # (n,) steps from the starts to where `ahead` begins
+
+
+def driven_coordinates(robot: Mechanism) -> slice | NDArray[np.int64]:
+    """Which of the coordinates have motors: a slice where they lie side by side."""
+    whole = np.asarray(robot.actuated, dtype=np.int64)
+    if len(whole) and np.array_equal(whole, np.arange(whole[0], whole[0] + len(whole))):
+        return slice(int(whole[0]), int(whole[-1]) + 1)
+    return whole
 
 
 class Bound:
@@ -66,8 +74,11 @@ class Bound:
     readings : dict of str to (n,) or (n, k)
         Values of the requested channels, by kind and name, such as "sensor:gyro", read-only views.
         The force on a link ("contact:FR_foot") is the sum over all of its contacts.
+    actuated : slice, or (nu,)
+        Which of the coordinates have motors: ``tau[:, actuated]`` is (n, nu).
     done : (n,), steps that the last call took
     failed : (n,) of bool, whether a step could not be solved, as in a `Rollout`
+    all_done : bool, whether all steps of the last call were solved
     """
 
     def __init__(
@@ -86,9 +97,8 @@ class Bound:
         memory.gains[:] = control.gains
         memory.controllers[:] = control.address
         self.targets, self.kp, self.kd = (memory.gains[key] for key in ("target", "kp", "kd"))
-        self.torques = np.zeros((n, robot.nu))
         self.done = np.zeros(n, dtype=np.int64)
-        self.failed = np.zeros(n, dtype=bool)
+        self.failed, self.all_done = np.zeros(n, dtype=bool), True
         self.q, self.v = (
             read_only(array[:, :width].view())
             for array, width in ((stepping.states.q, robot.nq), (stepping.states.v, robot.nv))
@@ -97,9 +107,11 @@ class Bound:
         self._showing = Showing(stepping, bodies, contacts, also)
         self.bodies, self.readings = self._showing.bodies, self._showing.readings
         self.normal_forces = self._showing.normal_forces
-        whole = list(robot.actuated)
-        straight = whole == list(range(whole[0], whole[0] + len(whole))) if whole else False
-        self._actuated: Any = slice(whole[0], whole[-1] + 1) if straight else whole
+        self.actuated = driven_coordinates(robot)
+        # Where they lie side by side, torques are written to where the steps read them.
+        self._straight = isinstance(self.actuated, slice)
+        held = memory.torques[:, 0, self.actuated]
+        self.torques = held if self._straight else np.zeros((n, robot.nu))
         self._plan: Plan | None = None
         self._timestep, self._reached = stepping.timestep, np.zeros(n, dtype=np.int64)
         self._begun = np.zeros(n, dtype=np.int64)  # steps before the last call
@@ -121,10 +133,10 @@ class Bound:
         """
         stepping, memory, steps, done = self._stepping, self._memory, self.steps, self.done
         plan = self._ready()
-        memory.torques[:, 0, self._actuated] = self.torques
-        self._begun = plan.counted + stepping.ahead
-        begin = plan.begin + self._timestep * self._begun
-        memory.starts[:, 0] = begin
+        if not self._straight:
+            memory.torques[:, 0, self.actuated] = self.torques
+        times = plan.begin, self._timestep, self._begun, memory.starts
+        begin_steps(plan.counted, stepping.ahead, *times)
         if memory.motions.shape[2]:
             stepping.settle()
             for sim, out in zip(stepping.sims, memory.motions, strict=True):
@@ -135,10 +147,11 @@ class Bound:
         finally:
             self._reached[:] = done
             stepping.recent = memory, self._reached
-        np.less(done, steps, out=self.failed)
-        self._showing.show(plan.groups, self._begun + done)
-        if not stepping.told_of_turn and memory.infos["turn"].min() < FAR:
-            stepping.tell_of_turns(memory, begin, done)
+        self.all_done, turned = end_steps(done, steps, memory.infos, FAR, self.failed)
+        if self._showing.shows:
+            self._showing.show(plan.groups, self._begun + done)
+        if turned and not stepping.told_of_turn:
+            stepping.tell_of_turns(memory, memory.starts[:, 0], done)
         for i in stepping.lent:
             stepping.count(i)
 
@@ -205,41 +218,38 @@ class Bound:
         begins = [g for g in range(whole) if g == 0 or kinds[g] != kinds[g - 1]]
         step_states = step_function(handle, run)
         of_runs = handle.kind, run.kind, step_states
-        takes = [
-            (slice(a, b), group_step_function(groups[a].solver, kinds[a], *of_runs))
-            for a, b in pairwise((*begins, whole))
+        handles = np.array([group.handle.address for group in groups], dtype=np.int64)
+        each = stepping.parts, self._memory.addresses, self.done
+        rows = handles, *(array[: alone.start].reshape(whole, WIDTH) for array in each)
+        jobs: list[Callable[[], None]] = []
+        for a, b in pairwise((*begins, whole)):
+            take = group_step_function(groups[a].solver, kinds[a], *of_runs)
+            jobs += [
+                partial(take, *(array[share] for array in rows), self.steps)
+                for share in self._shares(slice(a, b))
+            ]
+        jobs += [
+            partial(step_states, *(array[share] for array in each), self.steps)
+            for share in self._shares(alone)
         ]
         return Plan(
             stepping.lanes,
             groups,
-            np.array([group.handle.address for group in groups], dtype=np.int64),
-            stepping.parts[: alone.start].reshape(whole, WIDTH),
             alone,
             step_states,
-            takes,
+            jobs,
             np.array([one.counters.start_time for one in engines]),
             np.array([one.counters.steps for one in engines]),
         )
 
     def _advance(self, plan: Plan, steps: int) -> None:
         """Take and count the time steps of all states."""
-        stepping, memory, done = self._stepping, self._memory, self.done
+        stepping, done = self._stepping, self.done
         if not self._usual:
             self._take_the_long_way(steps)
             return
-        whole, step_states = plan.alone.start, plan.step_states
-        jobs = []
-        runs, reached = (a[:whole].reshape(-1, WIDTH) for a in (memory.addresses, done))
-        for part, take in plan.takes:
-            for share in self._shares(part):
-                rows = plan.addresses[share], plan.parts[share], runs[share], reached[share]
-                jobs.append(partial(take, *rows, steps))
-        jobs += [
-            partial(step_states, stepping.parts[some], memory.addresses[some], done[some], steps)
-            for some in self._shares(plan.alone)
-        ]
         try:
-            stepping.do(jobs)
+            stepping.do(plan.jobs)
         except BaseException:
             # Also after an interrupt, all states have to agree with their times.
             stepping.ahead += done
@@ -248,7 +258,7 @@ class Bound:
         if int(done.min()) == steps:
             stepping.ahead += steps
         else:
-            self._go_on(plan, step_states, steps)
+            self._go_on(plan, plan.step_states, steps)
 
     def _shares(self, whole: slice) -> list[slice]:
         """Parts of a slice, one for each thread."""

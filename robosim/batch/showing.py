@@ -253,6 +253,11 @@ class Showing:
         self._of_groups = [Handle(Leaving(row)) for row in rows]
         self._leaving = Handle(Leaving(np.concatenate(rows))) if rows else None
 
+    @property
+    def shows(self) -> bool:
+        """Whether there are results to update after a call."""
+        return not (self._leaving is None and self._points is None and not self._channels)
+
     def show(self, groups: Sequence[Group], steps: NDArray[np.int64]) -> None:
         """Update the results.
 

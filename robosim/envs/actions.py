@@ -12,9 +12,37 @@ from robosim.description.mechanism import Mechanism
 from robosim.envs.errors import ActionError, TaskError
 from robosim.envs.task import Targets, Task, Torques
 from robosim.errors import OptionError, known
+from robosim.kernels.compiler.content import row
 from robosim.validation import Array
 
 SLACK = 1e-6  # by which a rounded action may be beyond the action space
+
+
+@row
+def cut_to_space(actions, live):  # type: ignore[no-untyped-def]
+    """Clip the actions of live environments to the space, and make those of the others zero.
+
+    Returns the place of one that is not finite or is beyond the space, or -1.
+    """
+    n, size = actions.shape
+    for i in range(n):
+        for k in range(size):
+            if not live[i]:
+                actions[i, k] = 0.0
+            elif not abs(actions[i, k]) <= 1.0 + SLACK:  # or nan
+                return i * size + k
+            else:
+                actions[i, k] = min(max(actions[i, k], -1.0), 1.0)
+    return -1
+
+
+@row
+def to_motors(actions, center, scale, driven, out):  # type: ignore[no-untyped-def]
+    """Targets or torques (n, calls, nu) of actions (n, calls, na); those of other motors stay."""
+    for i in range(actions.shape[0]):
+        for c in range(actions.shape[1]):
+            for k in range(actions.shape[2]):
+                out[i, c, driven[k]] = center[k] + scale[k] * actions[i, c, k]
 
 
 class Actions:
@@ -52,7 +80,7 @@ class Actions:
         if not self.names:
             raise OptionError(f"robot '{robot.name}' has no motors that actions could drive")
         self._driven = np.array([robot.actuated_names.index(name) for name in self.names])
-        self._nu = robot.nu
+        self._nu, self._shape = robot.nu, (n, len(self.names))
         self.pd: PD | None = None
         if isinstance(control, Torques):
             scale = robot.effort_limits[self._driven] if control.scale is None else control.scale
@@ -105,25 +133,16 @@ class Actions:
             given = np.array(actions, dtype=float)
         except (TypeError, ValueError):
             raise ActionError(f"actions must be numbers, not {actions!r}") from None
-        if given.shape != (self.n, len(self.names)):
-            raise ActionError(
-                f"actions must have shape {(self.n, len(self.names))}, not {given.shape}"
-            )
-        if not np.abs(given).max() <= 1.0 + SLACK:  # or nan
-            self._refuse(given, live)
-        if not live.all():
-            given[~live] = 0.0
-        return given.clip(-1.0, 1.0, out=given)
-
-    def _refuse(self, given: Array, live: NDArray[np.bool_]) -> None:
-        """Raise an ActionError if an action of a live environment is not within -1 and 1."""
-        bad = ~(np.abs(given) <= 1.0 + SLACK) & live[:, None]
-        if bad.any():
-            i, k = np.argwhere(bad)[0]
+        if given.shape != self._shape:
+            raise ActionError(f"actions must have shape {self._shape}, not {given.shape}")
+        bad = cut_to_space(given, live)
+        if bad >= 0:
+            i, k = divmod(bad, len(self.names))
             raise ActionError(
                 f"the action for '{self.names[k]}' of environment {i} is {given[i, k]}, which is "
                 "not within -1 and 1: clip it, as gymnasium.wrappers.ClipAction does"
             )
+        return given
 
     def begin(self, which: NDArray[np.int64], delays: Array) -> None:
         """Forget the actions of environments (k,), and set their delays (k,) [s]."""
@@ -141,12 +160,9 @@ class Actions:
             self._waiting[:, 0] = actions
             ago = -((np.arange(self.steps) - self._delays[:, None]) // self.steps)
             acting = self._waiting[np.arange(self.n)[:, None], ago]
-        driven = self._center + self._scale * acting
-        if len(self.names) == self._nu:
-            return np.asarray(driven)
-        values = np.zeros((*driven.shape[:-1], self._nu))
-        values[..., self._driven] = driven
-        return values
+        found = np.zeros((*acting.shape[:-1], self._nu))
+        to_motors(acting, self._center, self._scale, self._driven, found)
+        return found
 
     def slopes(self, by_values: Array) -> Array:
         """Derivatives by actions (n, na), from derivatives by torques or targets (n, steps, nu).

@@ -22,6 +22,7 @@ from robosim.validation import Array
 
 Rows = NDArray[np.int64]
 NOTHING = -1  # row of what is not finite, where all is
+JUDGED, LOOKED = 1, 2  # what is not finite: a reward, or an observation
 
 
 class Arrays(NamedTuple):
@@ -66,6 +67,56 @@ class Starts(NamedTuple):
     drawn: Any
 
 
+class Reached(NamedTuple):
+    """What a step has led to.
+
+    Attributes
+    ----------
+    q, v : (n, nq), (n, nv)
+    action : (n, na)
+    tau : (n, nu)
+    """
+
+    q: Array
+    v: Array
+    action: Array
+    tau: Array
+
+
+@row
+def move_on(now, reached, live, count):  # type: ignore[no-untyped-def]
+    """Write what an action has led to into the arrays of a moment, which stay the same.
+
+    ``count`` (n,) are the actions since the episodes began.
+    """
+    for i in range(count.shape[0]):
+        for k in range(now.q.shape[1]):
+            now.q_before[i, k] = now.q[i, k]
+            now.q[i, k] = reached.q[i, k]
+        for k in range(now.v.shape[1]):
+            now.v_before[i, k] = now.v[i, k]
+            now.v[i, k] = reached.v[i, k]
+        for k in range(now.action.shape[1]):
+            now.action_before[i, k] = now.action[i, k]
+            now.action[i, k] = reached.action[i, k]
+        for k in range(now.tau.shape[1]):
+            now.tau[i, k] = reached.tau[i, k]
+        count[i] += live[i]
+        now.time[i] = now.dt * count[i]
+
+
+@row
+def tell_ends(live, failed, count, most, ended, truncated):  # type: ignore[no-untyped-def]
+    """Whose episode is terminated or truncated, from who has `ended`, who failed, and the counts.
+
+    Nothing has happened to environments that are not live.
+    """
+    for i in range(live.shape[0]):
+        failed[i] = failed[i] and live[i]
+        ended[i] = ended[i] and live[i] and not failed[i]
+        truncated[i] = live[i] and (failed[i] or count[i] >= most)
+
+
 class Functions(NamedTuple):
     """The functions of a `CompiledTask`, jitted by numba or such that it can jit them.
 
@@ -105,11 +156,15 @@ class Loops(NamedTuple):
     judge : callable(now, live, terms, reward, ended) -> int
         Terms of the rewards (n, terms), their sums (n,), which are zero where `live` is false, and
         who is done (n,). `NOTHING`, or a live row whose reward is not finite.
+    conclude : callable(now, reached, live, failed, count, most, *of_look, *of_judge, truncated)
+        All that follows the time steps of an action: `move_on`, `judge`, `tell_ends` and `look`.
+        `NOTHING`, or `JUDGED` or `LOOKED`: what is not finite.
     start : callable(start, q, v)
     """
 
     look: Callable[..., int]
     judge: Callable[..., int]
+    conclude: Callable[..., int]
     start: Callable[..., None]
 
 
@@ -292,6 +347,20 @@ def _loops(of: Functions) -> Loops:
         return bad
 
     @row
+    def conclude(  # type: ignore[no-untyped-def]
+        now, reached, live, failed, count, most,
+        rows, noise, low, high, seen,
+        terms, total, ended, truncated,
+    ):  # fmt: skip
+        move_on(now, reached, live, count)
+        if judge(now, live, terms, total, ended) != NOTHING:
+            return JUDGED
+        tell_ends(live, failed, count, most, ended, truncated)
+        if look(now, rows, noise, low, high, seen) != NOTHING:
+            return LOOKED
+        return NOTHING
+
+    @row
     def start(given, q, v):  # type: ignore[no-untyped-def]
         for i in range(q.shape[0]):
             reset(given, i, q[i], v[i])
@@ -299,4 +368,4 @@ def _loops(of: Functions) -> Loops:
     def stay(given: Starts, q: Array, v: Array) -> None:
         """Starts are at home and at rest."""
 
-    return Loops(look, judge, stay if reset is None else start)
+    return Loops(look, judge, conclude, stay if reset is None else start)

@@ -16,7 +16,16 @@ from robosim.batch import BatchSimulation
 from robosim.description.mechanism import Mechanism
 from robosim.envs.actions import Actions
 from robosim.envs.chance import Chance
-from robosim.envs.compiled import NOTHING, CompiledTask
+from robosim.envs.compiled import (
+    JUDGED,
+    LOOKED,
+    NOTHING,
+    Arrays,
+    CompiledTask,
+    Reached,
+    move_on,
+    tell_ends,
+)
 from robosim.envs.errors import TaskError
 from robosim.envs.task import ARRAYS, Moment, Start, Task
 from robosim.errors import StateError
@@ -79,7 +88,7 @@ class Episodes:
     ) -> None:
         self.task, self.robot, self.n = task, robot, n
         task.check(robot)
-        self.most_steps = np.inf if most_steps is None else most_steps
+        self.most_steps = np.inf if most_steps is None else float(most_steps)
         self.actions = Actions(task, robot, n)
         self.chance = Chance(task, robot, n)
         options = {**task.options, "lanes": lanes, "threads": threads}
@@ -101,12 +110,21 @@ class Episodes:
         self.now = Moment(robot, task.dt, drawn=self.chance.drawn, **arrays)
         self.now.q[:], self.now.v[:] = self.batch.q, self.batch.v
         self.everyone = np.arange(n)
+        # Observations after the last step (n, no), a new array for each step.
+        self.seen: NDArray[np.float32]
+        self._tau = np.zeros((n, robot.nu))  # over the first time step of an action
         # Whether observations, and rewards with ends, are those of compiled functions.
         self._looks = self._judges = False
+        none = np.zeros(0)
+        columns = {name: getattr(self.now, name) for name in ARRAYS}
+        self._plain = Arrays(task.dt, none, none, drawn=none, **columns)
         if isinstance(task, CompiledTask):
             task.try_out(self.now)
             self._loops, self._terms = task.loops(), task.functions().terms
-            self._arrays = task.arrays(self.now)._replace(drawn=self.chance.records)
+            # numba looks at a record array for ten times as long as at one of plain records.
+            records = self.chance.records.view(np.dtype((np.void, self.chance.records.dtype)))
+            arrays = task.arrays(self.now)
+            self._arrays = arrays._replace(drawn=np.asarray(records))
             self._looks = not task.overrides("observe")
             self._judges = not (task.overrides("reward") or task.overrides("done"))
         first = np.asarray(task.observe(self.now.rows(self.everyone[:1])))
@@ -210,30 +228,54 @@ class Episodes:
                 self.batch[i].apply_wrench(base, force=push.force if acts else np.zeros(3))
                 self._pushed[i] = acts
 
-    def step(self, actions: Array, live: Mask) -> Outcome:
+    def step(self, actions: Array, live: Mask, rows: Rows) -> Outcome:
         """Let live environments act; results of the others have no meaning.
+
+        ``rows`` (k,) are the numbers of the live ones, ``live`` (n,) their mask. What they observe
+        is then in `seen`.
 
         Raises
         ------
         TaskError
-            If the task's functions give wrong shapes, or a reward that is not finite.
+            If the task's functions give wrong shapes, or a value that is not finite.
         """
         self._push()
-        tau, failed = self._advance(actions)
-        self.count += live
-        self._move_on(actions, tau)
-        reward, terms, ended = self._judged(live)
-        failed &= live
-        terminated = ended & live & ~failed
-        truncated = live & (failed | (self.count >= self.most_steps))
-        return Outcome(reward, terms, terminated, truncated, failed)
+        failed = self._advance(actions)
+        reached = Reached(self.bound.q, self.bound.v, actions, self._tau)
+        if self._looks and self._judges:
+            outcome, seen = self._concluded(reached, live, rows, failed)
+        else:
+            move_on(self._plain, reached, live, self.count)
+            reward, terms, ended = self._judged(live)
+            truncated = np.empty(self.n, dtype=bool)
+            tell_ends(live, failed, self.count, self.most_steps, ended, truncated)
+            outcome = Outcome(reward, terms, ended, truncated, failed)
+            seen = self.observe(rows)
+        self.seen = seen
+        if len(rows) < self.n:
+            self.seen = np.zeros((self.n, self.size), dtype=np.float32)
+            self.seen[rows] = seen
+        return outcome
 
-    def _move_on(self, actions: Array, tau: Array) -> None:
-        """Write what the action has led to into the arrays of `now`, which stay the same."""
-        now = self.now
-        now.q_before[:], now.v_before[:], now.action_before[:] = now.q, now.v, now.action
-        now.q[:], now.v[:], now.action[:], now.tau[:] = self.bound.q, self.bound.v, actions, tau
-        np.multiply(self.task.dt, self.count, out=now.time)
+    def _concluded(
+        self, reached: Reached, live: Mask, rows: Rows, failed: Mask
+    ) -> tuple[Outcome, NDArray[np.float32]]:
+        """The outcome, and observations of rows, by one call of a compiled task."""
+        n = self.n
+        noise = self.chance.noise(rows, self.size) if self._noisy else self._quiet
+        seen = np.empty((len(rows), self.size), dtype=np.float32)
+        values, reward = np.empty((n, len(self._terms))), np.empty(n)
+        ended, truncated = np.empty((2, n), dtype=bool)
+        of_ends = reached, live, failed, self.count, self.most_steps
+        of_look = rows, noise, self.low, self.high, seen
+        of_judge = values, reward, ended, truncated
+        bad = self._loops.conclude(self._arrays, *of_ends, *of_look, *of_judge)
+        if bad == JUDGED:
+            self._refuse_reward(values, live)
+        elif bad == LOOKED:
+            self._refuse_observation(rows)
+        terms = dict(zip(self._terms, values.T.copy(), strict=True))
+        return Outcome(reward, terms, ended, truncated, failed), seen
 
     def _judged(self, live: Mask) -> tuple[Array, dict[str, Array], Mask]:
         """Rewards (n,), their terms, and whose episode the task terminates, (n,)."""
@@ -243,8 +285,7 @@ class Episodes:
             values = np.empty((self.n, len(names)))
             bad = self._loops.judge(self._arrays, live, values, reward, ended)
             if bad != NOTHING:
-                for name, term in zip(names, values.T, strict=True):
-                    self._finite(f"reward '{name}'", term, live)
+                self._refuse_reward(values, live)
             return reward, dict(zip(names, values.T.copy(), strict=True)), ended
         terms = {name: self._numbers(f"reward '{name}'", value) for name, value in
                  task.reward(now).items()}  # fmt: skip
@@ -256,21 +297,31 @@ class Episodes:
             raise TaskError(f"done must give shape ({self.n},), not {ended.shape}")
         return reward, terms, ended
 
-    def _advance(self, actions: Array) -> tuple[Array, Mask]:
-        """Take the steps of actions: torques (n, nu) over the first one, and who failed, (n,)."""
+    def _refuse_reward(self, values: Array, live: Mask) -> None:
+        """Raise a TaskError for the terms of rewards (n, terms), one of which is not finite."""
+        for name, term in zip(self._terms, values.T, strict=True):
+            self._finite(f"reward '{name}'", term, live)
+
+    def _advance(self, actions: Array) -> Mask:
+        """Take the steps of actions: who failed, (n,); torques over the first go to `_tau`."""
         bound, values = self.bound, self.actions.values(actions)
         driven = bound.torques if self.actions.pd is None else bound.targets
         if self.actions.pd is None and self.chance.motors is not None:
             values = values * self.chance.motors[:, None]
-        failed = np.zeros(self.n, dtype=bool)
+        solved = True
         for k in range(self._calls):
             driven[:] = values[:, k]
             bound.step()
-            failed |= bound.failed
+            solved = solved and bound.all_done
             if k == 0:
+                failed = bound.failed.copy()
                 # In order of rows, as sums round by the order of what they add.
-                tau = np.ascontiguousarray(bound.tau[:, self.robot.actuated])
-        return np.nan_to_num(tau) if failed.any() else tau, failed
+                self._tau[:] = bound.tau[:, bound.actuated]
+            else:
+                failed |= bound.failed
+        if not solved:
+            self._tau[:] = np.nan_to_num(self._tau)
+        return failed
 
     def _numbers(self, what: str, value: object) -> Array:
         found = np.array(value, dtype=float)  # a copy, which users may change
@@ -313,7 +364,13 @@ class Episodes:
         seen = np.empty((len(which), self.size), dtype=np.float32)
         bad = self._loops.look(self._arrays, which, noise, self.low, self.high, seen)
         if bad != NOTHING:
-            # Bounds and noise hide it in `seen`.
-            found = self.task.observe(self.now.rows(which))
-            self._finite("what is observed", found, np.arange(len(which)))
+            self._refuse_observation(which)
         return seen
+
+    def _refuse_observation(self, which: Rows) -> None:
+        """Raise a TaskError for the observations of environments (k,), one of which is not finite.
+
+        Bounds and noise hide it in what is returned.
+        """
+        found = self.task.observe(self.now.rows(which))
+        self._finite("what is observed", found, np.arange(len(which)))

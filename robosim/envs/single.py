@@ -70,7 +70,7 @@ class RobotEnv(gymnasium.Env[Seen, Seen]):
         self.observation_space, self.action_space = spaces(self.episodes)
         self.closed = False
         self._begun = False
-        self._one = np.zeros(1, dtype=np.int64)
+        self._one, self._live = np.zeros(1, dtype=np.int64), np.ones(1, dtype=bool)
         self._elapsed = 0.0
 
     def reset(
@@ -114,18 +114,23 @@ class RobotEnv(gymnasium.Env[Seen, Seen]):
         self._check_open()
         if not self._begun:
             raise ResetNeededError("an environment has to be reset before its first step")
-        live = np.ones(1, dtype=bool)
         if np.shape(action) != self.action_space.shape:
             raise ActionError(
                 f"an action must have shape {self.action_space.shape}, not {np.shape(action)}"
             )
-        out = self.episodes.step(self.episodes.actions.checked([action], live), live)
+        actions = self.episodes.actions.checked([action], self._live)
+        out = self.episodes.step(actions, self._live, self._one)
         info: dict[str, Any] = {f"reward_{k}": float(term[0]) for k, term in out.terms.items()}
         info["failed"] = bool(out.failed[0])
         self._elapsed += self.task.dt
         self._watch()
-        seen = self.episodes.observe(self._one)[0]
-        return seen, float(out.reward[0]), bool(out.terminated[0]), bool(out.truncated[0]), info
+        return (
+            self.episodes.seen[0],
+            float(out.reward[0]),
+            bool(out.terminated[0]),
+            bool(out.truncated[0]),
+            info,
+        )
 
     def render(self) -> Any:
         """A picture, (height, width, 3) of uint8, with render_mode="rgb_array"; else None."""

@@ -121,6 +121,7 @@ class RobotVectorEnv(gymnasium.vector.VectorEnv[Seen, Seen, NDArray[Any]]):
         self.closed = False
         self._begun = np.zeros(self.num_envs, dtype=bool)
         self._over = np.zeros(self.num_envs, dtype=bool)
+        self._all_begun = self._any_over = False
         self._seen: Seen = np.zeros((self.num_envs, self.episodes.size), dtype=np.float32)
         self._elapsed = 0.0
 
@@ -183,7 +184,8 @@ class RobotVectorEnv(gymnasium.vector.VectorEnv[Seen, Seen, NDArray[Any]]):
         self.episodes.seed(which, [seeds[i] for i in which])
         self.episodes.begin(which)
         self._begun[which], self._over[which] = True, False
-        if not self._begun.all():
+        self._all_begun, self._any_over = bool(self._begun.all()), bool(self._over.any())
+        if not self._all_begun:
             late = int(np.argmin(self._begun))
             raise ResetNeededError(f"environment {late} has not been reset yet: leave the mask out")
         self._watch()
@@ -238,34 +240,41 @@ class RobotVectorEnv(gymnasium.vector.VectorEnv[Seen, Seen, NDArray[Any]]):
         """Do the same as `step`, and return arrays instead of dictionaries; raises as `step`."""
         self._check_open()
         episodes, mode = self.episodes, self.autoreset_mode
-        if not self._begun.all():
+        if not self._all_begun:
             raise ResetNeededError("environments have to be reset before their first step")
-        live = np.ones(self.num_envs, dtype=bool)
-        if mode == AutoresetMode.NEXT_STEP:
-            live = ~self._over
-        elif self._over.any():
+        live, acting = ~self._over, episodes.everyone
+        if not self._any_over:
+            pass
+        elif mode == AutoresetMode.NEXT_STEP:
+            acting = np.flatnonzero(live)
+        else:
             raise ResetNeededError(
                 f"the episode of environment {int(np.argmax(self._over))} is over: reset it with "
                 "options={'reset_mask': ...}, or choose another autoreset_mode"
             )
-        out = episodes.step(episodes.actions.checked(actions, live), live)
+        out = episodes.step(episodes.actions.checked(actions, live), live, acting)
         over = out.terminated | out.truncated
         rows = np.flatnonzero(over)
         stepped, final = live, np.zeros((0, episodes.size), dtype=np.float32)
         if mode == AutoresetMode.SAME_STEP:
             if len(rows):
-                stepped, final = ~over, episodes.observe(rows)
-                episodes.begin(rows)
+                stepped, final = ~over, episodes.seen[rows]
+                self._begin(rows)
         else:
-            self._over = over
-            if not live.all():
-                episodes.begin(np.flatnonzero(~live))
+            self._over, self._any_over = over, len(rows) > 0
+            if len(acting) < self.num_envs:
+                self._begin(np.flatnonzero(~live))
             if len(rows):
                 episodes.park(rows)
         self._elapsed += self.task.dt
         self._watch()
-        self._seen = episodes.observe(episodes.everyone)
+        self._seen = episodes.seen
         return Advance(self._seen, out, stepped, final)
+
+    def _begin(self, rows: Rows) -> None:
+        """Begin episodes, and observe the beginnings in place of what was observed."""
+        self.episodes.begin(rows)
+        self.episodes.seen[rows] = self.episodes.observe(rows)
 
     def render(self) -> tuple[Any, ...] | None:
         """Pictures, n of (height, width, 3) uint8, with render_mode="rgb_array"; else None."""
@@ -294,7 +303,13 @@ def _info(out: Outcome, rows: Mask) -> dict[str, Any]:
         return {}
     told: dict[str, Any] = {f"reward_{name}": term for name, term in out.terms.items()}
     told["failed"] = out.failed
-    info = {}
-    for name, values in told.items():
-        info[name], info[f"_{name}"] = np.where(rows, values, np.zeros_like(values)), rows.copy()
+    n = len(rows)
+    if np.count_nonzero(rows) < n:
+        told = {
+            name: np.where(rows, values, np.zeros_like(values)) for name, values in told.items()
+        }
+    masks, info = np.empty((len(told), n), dtype=bool), {}
+    masks[:] = rows
+    for (name, values), mask in zip(told.items(), masks, strict=True):
+        info[name], info[f"_{name}"] = values, mask
     return info
