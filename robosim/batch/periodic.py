@@ -1,4 +1,4 @@
-"""Rollouts with a controller that sets targets once in each of its periods."""
+"""Rollouts with a controller that acts once in each of its periods."""
 
 from __future__ import annotations
 
@@ -39,7 +39,6 @@ class Stepped(Protocol):
         torques: ArrayLike | None = None,
         *,
         controller: Any = None,
-        targets: ArrayLike | None = None,
         every: int = 1,
     ) -> Rollout: ...
 
@@ -67,13 +66,13 @@ def periodic_rollout(
     period = controller.steps(h)
     controller.serve(batch, n, h)
     pd = controller.pd(h)
-    forces = None
+    forces = np.zeros((1, 1, batch.robot.nu))
     if torques is not None:
-        whole = by_step("torques", torques, batch.robot, n, steps)
-        forces = np.broadcast_to(whole, (n, steps, batch.robot.nu))
+        forces = by_step("torques", torques, batch.robot, n, steps)
+    forces = np.broadcast_to(forces, (n, steps, batch.robot.nu))
     begin, done, parts = batch.time.copy(), 0, list[Rollout]()
     picked, stopped = list[NDArray[np.int64]](), dict[int, Simulation]()
-    targets = controller.targets
+    aims = controller.aims
     while done < steps:
         due = controller.due(batch.time)
         going = np.ones(n, dtype=bool)
@@ -81,13 +80,14 @@ def periodic_rollout(
         due &= going
         if due.any():
             felt = _forces(batch) if controller.needs_forces else None
-            targets = controller.act(batch.time, batch.q, batch.v, felt, due)
+            aims = controller.act(batch.time, batch.q, batch.v, felt, due)
         # States that were reset within a period act at other times than the others.
         size = min(steps - done, period) if due[going].all() else 1
-        more = None if forces is None else forces[:, done : done + size]
+        more = forces[:, done : done + size] + aims.torques[:, None]
         # The largest distance of samples that reaches the wanted ones from here.
         one = gcd(every, done)
-        part = batch.rollout(size, more, controller=pd, targets=targets, every=one)
+        pds = [aims.of(pd, i) for i in range(n)]
+        part = batch.rollout(size, more, controller=pds, every=one)
         parts.append(part)
         picked.append(np.flatnonzero((done + one * np.arange(part.tau.shape[1])) % every == 0))
         for i in np.flatnonzero(part.failed & going).tolist():

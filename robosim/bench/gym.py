@@ -131,7 +131,9 @@ def ants(setup: Setup) -> tuple[list[Contender], list[Row]]:
     try:
         env = gymnasium.make("Ant-v5", include_cfrc_ext_in_observation=False)
     except (ImportError, gymnasium.error.Error) as error:
-        return field, [Row("MuJoCo", ANT, None, note=f"cannot: {error}", size=1)]
+        # Its environments of MuJoCo import what they write videos with, such as imageio.
+        told = f'cannot: {error}; get it with: pip install "gymnasium[mujoco]"'
+        return field, [Row("MuJoCo", ANT, None, note=told, size=1)]
     env.reset(seed=0)
 
     def single(k: int) -> None:

@@ -41,7 +41,7 @@ __all__ = [
 
 Controller = Callable[[Any], Any]
 """A function of the simulation that returns torques (nu,), forces (nv,), a `PD` that holds for
-this step, or None for no torques."""
+this step, a pair of a `PD` and torques beside it, or None for no torques."""
 
 _DOUBLES = ctypes.POINTER(ctypes.c_double)
 

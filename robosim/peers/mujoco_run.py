@@ -2,9 +2,9 @@
 
 Bodies keep their masses, inertias and reference frames. Hinges, balls, slides and free bodies
 become MuJoCo's joints with their limits, dampers, dry friction and rotors. Joints that close a loop
-become ``connect`` equalities. Collision shapes touch only the ground, as in robosim; of meshes the
+become ``connect`` equalities. Collision shapes touch only the ground and obstacles; of meshes the
 hulls do, and contact points of bodies without shapes as spheres. A PD becomes MuJoCo's actuators,
-whose controls are its targets.
+whose controls are its targets, or its velocities where it has no kp.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from robosim.description.body import Body, ContactPoint, Geometry
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.errors import PeerError
+from robosim.peers.mujoco_obstacles import form_of, write_mesh, write_obstacles
+from robosim.peers.mujoco_obstacles import numbers as _text
 
 Array = NDArray[np.float64]
 JOINTS = {"revolute": "hinge", "prismatic": "slide", "spherical": "ball", "floating": "free"}
@@ -107,7 +109,7 @@ def mjcf(
     Raises
     ------
     PeerError
-        For a joint, or friction by direction, that is not supported here.
+        For a joint, an obstacle, or friction by direction, that is not supported here.
     """
     root = etree.Element("mujoco", model=robot.name)
     etree.SubElement(root, "compiler", angle="radian")
@@ -131,6 +133,8 @@ def mjcf(
             world, "geom", type="plane", size="100 100 1", contype="2", conaffinity="1",
             friction="0 0 0", **soft,
         )  # fmt: skip
+    if robot.obstacles:
+        write_obstacles(root, world, robot, soft)
     by_name = {body.name: body for body in robot.bodies}
     elements: dict[str | None, Any] = {None: world}
     for joint in robot.tree_joints:
@@ -196,19 +200,20 @@ def _write_body(element: Any, robot: Mechanism, body: Body, soft: Mapping[str, s
     if not body.collisions:
         _write_points(element, contacts, reference, soft)
     frictions = [contact.friction for contact in contacts]
-    for shape in body.collisions if frictions else ():
-        if shape.kind == "mesh":
-            form = {"mesh": _mesh_name(body, shape)}
-        else:
-            size = np.array(shape.size)
-            halved = {"box": slice(None), "ellipsoid": slice(0)}.get(shape.kind, slice(1, None))
-            size[halved] /= 2.0
-            form = {"size": _text(size)}
+    # What a geom touches: the ground if its body has contact points, and obstacles.
+    ground, world = bool(frictions), bool(robot.obstacles)
+    bits = {"contype": "1" if ground else "0", "conaffinity": str(2 * ground + 4 * world)}
+    for shape in body.collisions if ground or world else ():
+        friction = frictions[0] if frictions else shape.friction
+        if world and friction != shape.friction:
+            raise PeerError(
+                f"body '{body.name}': a shape has the friction {shape.friction:g}, and its contact "
+                f"points with the ground {friction:g}, which has no MJCF here"
+            )
         etree.SubElement(
-            element, "geom", type=shape.kind, **form,
+            element, "geom", **form_of(shape, _mesh_name(body, shape)),
             pos=_text(np.asarray(shape.position) - reference), quat=_text(shape.quaternion),
-            contype="1", conaffinity="2", friction=_text((frictions[0], 0.0, 0.0)), condim="3",
-            **soft,
+            **bits, friction=_text((friction, 0.0, 0.0)), condim="3", **soft,
         )  # fmt: skip
 
 
@@ -235,19 +240,19 @@ def _write_meshes(root: Any, robot: Mechanism) -> None:
     """The vertices of meshes that can touch, of which MuJoCo takes the convex hull."""
     asset, touching = None, {contact.body for contact in robot.contacts}
     for body in robot.bodies:
-        for shape in body.collisions if body.name in touching else ():
+        for shape in body.collisions if robot.obstacles or body.name in touching else ():
             if shape.kind == "mesh":
                 asset = etree.SubElement(root, "asset") if asset is None else asset
-                assert shape.vertices is not None
-                # As a shell, because MuJoCo otherwise refuses meshes without a volume.
-                etree.SubElement(
-                    asset, "mesh", name=_mesh_name(body, shape), vertex=_text(shape.vertices),
-                    inertia="shell",
-                )  # fmt: skip
+                write_mesh(asset, shape, _mesh_name(body, shape))
 
 
 def _mesh_name(body: Body, shape: Geometry) -> str:
     return f"{body.name}.{body.collisions.index(shape)}"
+
+
+def controls_of(gains: NDArray[np.void]) -> Array:
+    """Controls (n,) of the actuators of a PD: targets, or velocities where there is no kp."""
+    return np.where(gains["kp"] == 0.0, gains["velocity"], gains["target"])
 
 
 def _write_servos(actuators: Any, robot: Mechanism, servos: PD) -> None:
@@ -259,7 +264,7 @@ def _write_servos(actuators: Any, robot: Mechanism, servos: PD) -> None:
         }  # fmt: skip
         etree.SubElement(
             actuators, "general", joint=names[int(gains["v_index"])], gaintype="fixed",
-            gainprm=_text(kp), biastype="affine", biasprm=_text((0.0, -kp, -kd)), **limits,
+            gainprm=_text(kp or kd), biastype="affine", biasprm=_text((0.0, -kp, -kd)), **limits,
         )  # fmt: skip
 
 
@@ -284,10 +289,6 @@ def _write_loop(
 def _soft(settings: Settings) -> dict[str, str]:
     values = {"solref": settings.solref, "solimp": settings.solimp}
     return {name: _text(value) for name, value in values.items() if value is not None}
-
-
-def _text(values: ArrayLike) -> str:
-    return " ".join(repr(float(value)) for value in np.asarray(values).reshape(-1))
 
 
 class MuJoCoRun:
@@ -325,7 +326,7 @@ class MuJoCoRun:
         self.model = mujoco.MjModel.from_xml_string(text)
         self.data = mujoco.MjData(self.model)
         if servos is not None:
-            self.data.ctrl[:] = servos.gains["target"]
+            self.data.ctrl[:] = controls_of(servos.gains)
         self.failed_at: float | None = None
         self._steps = 0
 

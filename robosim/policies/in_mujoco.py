@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robosim.control.pd import PD, pd_torques
 from robosim.description.mechanism import Mechanism
 from robosim.errors import PeerError
 from robosim.peers.conversions import from_mujoco, to_mujoco
-from robosim.peers.mujoco_run import MuJoCoRun, Settings, available, version
+from robosim.peers.mujoco_run import MuJoCoRun, Settings, available, controls_of, version
 from robosim.policies.policy import Policy
-from robosim.policies.track import Samples, Track
+from robosim.policies.track import Contacts, Felt, Samples, Track, touching
 from robosim.validation import Array
 from robosim.version import install
 
@@ -39,8 +39,8 @@ class MuJoCoPlay:
     Raises
     ------
     PeerError
-        If MuJoCo is not installed, or for a robot that MuJoCo does not have: with obstacles,
-        closed loops, or joints of other kinds.
+        If MuJoCo is not installed, or for a robot that MuJoCo does not have: with meshes as
+        terrain, closed loops, or joints of other kinds.
     ControllerError
         If a period of the policy is no whole number of time steps.
     """
@@ -55,10 +55,6 @@ class MuJoCoPlay:
         if not available():
             raise PeerError(f"mujoco is not installed; get it with: {install('peers')}")
         robot = policy.robot
-        if robot.obstacles:
-            raise PeerError(
-                f"robot '{robot.name}' has obstacles, and MuJoCo has only level ground here"
-            )
         self.policy, self.robot, self.timestep = policy.copy(), robot, timestep
         self.settings = settings
         self._pd = self.policy.pd(timestep)
@@ -73,7 +69,7 @@ class MuJoCoPlay:
         # Indices in qpos and qvel of robosim's coordinates: both have the same values.
         q, v = from_mujoco(robot, np.arange(model.nq), np.arange(model.nv), model=model)
         self._q, self._v = np.rint(q).astype(int), np.rint(v).astype(int)
-        self._force = _normal_forces(robot, self.run)
+        self._felt = _felt_by(robot, self.run)
         self._contacts = _of_each_contact(robot)
 
     @property
@@ -108,13 +104,14 @@ class MuJoCoPlay:
         policy.serve(self, 1, self.timestep)
         for _ in range(round(seconds / self.timestep)):
             at_sample(run.time)
-            q, v, force = self.q, self.v, self._force()
+            q, v, felt = self.q, self.v, self._felt()
             now = np.array([run.time])
             due = policy.due(now)
             if due.any():
-                felt = self._contacts(force)[None] if policy.needs_forces else None
-                self._pd.gains["target"] = policy.act(now, q[None], v[None], felt, due)[0]
-            samples.add(run.time, q, v, force)
+                forces = self._contacts(felt[0])[None] if policy.needs_forces else None
+                aims = policy.act(now, q[None], v[None], forces, due)
+                self._pd = aims.of(self._pd, 0)
+            samples.add(run.time, q, v, felt)
             tau = self._drive(q, v)
             if not run.step():
                 break
@@ -129,41 +126,44 @@ class MuJoCoPlay:
     def _drive(self, q: Array, v: Array) -> Array:
         """Set targets and torques of the next step; returns the torques (nu,) of the latter."""
         gains, data = self._pd.gains, self.run.data
-        data.ctrl[:] = gains["target"][self._servos]
+        data.ctrl[:] = controls_of(gains[self._servos])
         tau = np.zeros(len(gains))
         rows = gains[self._motors]
         tau[self._motors] = pd_torques(rows, q[rows["q_index"]], v[rows["v_index"]])[1]
+        tau += self.policy.aims.torques[0]
         data.qfrc_applied[self._v[rows["v_index"]]] = tau[self._motors]
         return tau
 
 
-def _normal_forces(robot: Mechanism, run: MuJoCoRun) -> Callable[[], Array]:
-    """A function that reads the normal force of the ground on each body that can touch it."""
+def _felt_by(robot: Mechanism, run: MuJoCoRun) -> Callable[[], Felt]:
+    """A function that reads what the ground and obstacles do to each body that can touch them."""
     import mujoco
 
-    names = list(dict.fromkeys(contact.body for contact in robot.contacts))
-    rows = {int(run.model.body(name).id): k for k, name in enumerate(names)}
+    names, model = touching(robot), run.model
+    owners = {int(model.body(name).id): name for name in names}
     wrench = np.zeros(6)
 
-    def read() -> Array:
-        forces, data, model = np.zeros(len(names)), run.data, run.model
+    def read() -> Felt:
+        found, data = Contacts(names), run.data
         for k in range(data.ncon):
             contact = data.contact[k]
-            for geom in (int(contact.geom1), int(contact.geom2)):
-                row = rows.get(int(model.geom_bodyid[geom]))
-                if row is not None:
+            # The normal points from the first geom to the second.
+            for geom, way in ((int(contact.geom1), -1.0), (int(contact.geom2), 1.0)):
+                name = owners.get(int(model.geom_bodyid[geom]))
+                if name is not None:
                     mujoco.mj_contactForce(model, data, k, wrench)
-                    forces[row] += wrench[0]
-        return forces
+                    at, normal = np.array(contact.pos), way * np.array(contact.frame[:3])
+                    found.add(name, float(wrench[0]), float(contact.dist), at, normal)
+        return found.forces, found.nearest if robot.obstacles else None
 
     return read
 
 
 def _of_each_contact(robot: Mechanism) -> Callable[[Array], Array]:
     """A function that divides forces of bodies equally among their contacts (nc,)."""
-    names = list(dict.fromkeys(contact.body for contact in robot.contacts))
+    names = touching(robot)
     which = np.array([names.index(contact.body) for contact in robot.contacts], dtype=int)
-    share: NDArray[np.float64] = 1.0 / np.bincount(which, minlength=len(names))
+    share: Array = 1.0 / np.maximum(np.bincount(which, minlength=len(names)), 1)
 
     def divided(forces: Array) -> Array:
         return np.asarray((forces * share)[which])

@@ -17,8 +17,20 @@ from robosim.description.contact_points import link_of
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ModelError
 from robosim.policies.quantities import CENTRE, ORIGIN
-from robosim.policies.task import BREADTH, MODEL, PerJoint, PolicyTask
+from robosim.policies.task import (
+    BREADTH,
+    MODEL,
+    POSITION,
+    TORQUE,
+    VELOCITY,
+    PerJoint,
+    PolicyTask,
+)
+from robosim.policies.terrain import Terrain
 from robosim.validation import Array
+
+GAINS_OF = {POSITION: ("stiffness", "damping"), VELOCITY: ("damping",), TORQUE: ()}
+PLURALS = {POSITION: "positions", VELOCITY: "velocities", TORQUE: "torques"}
 
 
 class Layout:
@@ -39,8 +51,8 @@ class Layout:
         Indices of these joints in ``robot.actuated``.
     default : (na,) [rad or m]
         The default pose: targets of an action of zero.
-    scale : (na,) [rad or m]
-        How far an action of 1 moves a target.
+    scale : (na,) [rad or m, rad/s or m/s, N m or N]
+        How far an action of 1 moves a target, or the velocity or torque that it is.
     commands : int
         Number of entries of the command.
 
@@ -115,6 +127,11 @@ class Layout:
         )
         return q
 
+    @cached_property
+    def terrain(self) -> Terrain:
+        """What the robot walks on."""
+        return Terrain(self.robot)
+
     @property
     def _others(self) -> NDArray[np.int64]:
         """Motors that the task does not drive, as indices in ``robot.actuated``."""
@@ -132,6 +149,16 @@ class Layout:
             target[:] = self._held["target"]
         target[self.driven] = self.default
         return target
+
+    @cached_property
+    def limit(self) -> Array:
+        """The largest torques (na,) [N m or N] of the task's joints."""
+        task = self.task
+        if task.effort_limits is True:
+            return np.asarray(self.robot.effort_limits[self.driven])
+        if task.effort_limits is False:
+            return np.full(len(self.names), np.inf)
+        return self.each("effort_limits", task.effort_limits)
 
     def pd(self, timestep: float) -> PD:
         """The PD of all motors, whose targets are those of an action of zero.
@@ -151,31 +178,54 @@ class Layout:
             If the task has no gains.
         """
         robot, task = self.robot, self.task
+        self._check_gains()
+        others, rows = self._others, self.driven
+        kp, kd = np.zeros((2, robot.nu))
+        limit, speed = np.full((2, robot.nu), np.inf)
+        limit[rows] = self.limit
+        if len(others):
+            kp[others], kd[others] = self._held["kp"][others], self._held["kd"][others]
+        for gain, what in ((kp, "stiffness"), (kd, "damping")):
+            if what in GAINS_OF[task.control]:
+                gain[rows] = self.each(what, getattr(task, what))
+        if task.effort_limits is True:
+            limit[others] = robot.effort_limits[others]
+        if task.no_load_speed is not None:
+            speed[rows] = self.each("no_load_speed", task.no_load_speed)
+        pd = PD(robot, self.rest, kp, kd, limit=limit, speed=speed)
+        implicit = task.implicit
+        if task.control == TORQUE:
+            implicit = False
+        elif implicit is None:
+            implicit = not holds_over(pd, home_inertia(robot), timestep)
+        pd.gains["implicit"][rows], pd.gains["implicit"][others] = implicit, True
+        return pd
+
+    def _check_gains(self) -> None:
+        """Refuse a task without the gains of its control, or with others."""
+        task = self.task
+        needed = GAINS_OF[task.control]
         for what in ("stiffness", "damping"):
-            if getattr(task, what) is None:
+            value = getattr(task, what)
+            if what in needed and value is None:
                 raise task.error(
                     f"the task has no '{what}', and neither has the policy's file: give a number, "
                     "one for each joint, or patterns of joint names with numbers",
                     what,
                 )
-        kp, kd = np.zeros((2, robot.nu))
-        limit, speed = np.full((2, robot.nu), np.inf)
-        others, rows = self._others, self.driven
-        if len(others):
-            kp[others], kd[others] = self._held["kp"][others], self._held["kd"][others]
-        kp[rows], kd[rows] = (self.each(w, getattr(task, w)) for w in ("stiffness", "damping"))
-        if task.effort_limits is True:
-            limit = robot.effort_limits.copy()
-        elif task.effort_limits is not False:
-            limit[rows] = self.each("effort_limits", task.effort_limits)
-        if task.no_load_speed is not None:
-            speed[rows] = self.each("no_load_speed", task.no_load_speed)
-        pd = PD(robot, self.rest, kp, kd, limit=limit, speed=speed)
-        implicit = task.implicit
-        if implicit is None:
-            implicit = not holds_over(pd, home_inertia(robot), timestep)
-        pd.gains["implicit"][rows], pd.gains["implicit"][others] = implicit, True
-        return pd
+            if what not in needed and value is not None and np.any(self.each(what, value)):
+                raise task.error(
+                    f"actions that are {PLURALS[task.control]} have no '{what}': give none, or 0, "
+                    "or choose another 'control'",
+                    what,
+                )
+        if task.control == TORQUE:
+            for what in ("implicit", "no_load_speed"):
+                if getattr(task, what):
+                    raise task.error(
+                        f"actions that are torques are held over their period, without '{what}'",
+                        what,
+                    )
 
     def base_frame(self, at: str) -> tuple[Array, Array]:
         """Rotation (3, 3) from the base's axes to a frame's, and the frame's point.

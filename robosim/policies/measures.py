@@ -93,7 +93,8 @@ class Ground:
     Attributes
     ----------
     height : (n, nt) [m]
-        Of the lowest contact point of each body; below zero in the ground.
+        Of the lowest contact point of each body; below zero in the ground. On obstacles, the gap of
+        the contact with the largest force, inf without one.
     speed : (n, nt) [m/s]
         Of this point along the ground.
     touches : (n, nt) of bool
@@ -106,6 +107,8 @@ class Ground:
 
 def ground_of(robot: Mechanism, track: Track) -> Ground:
     """The lowest points of bodies along a track; arrays of no columns without contacts."""
+    if track.nearest is not None:
+        return _on_obstacles(robot, track, track.nearest)
     names = touching(robot)
     height, speed = np.zeros((2, len(track), len(names)))
     bodies = np.array([robot.body_index(contact.body) for contact in robot.contacts], dtype=int)
@@ -120,6 +123,21 @@ def ground_of(robot: Mechanism, track: Track) -> Ground:
         moves = twists[:, :3] + np.cross(twists[:, 3:], arms[lowest])
         height[k], speed[k] = heights[lowest], np.hypot(moves[:, 0], moves[:, 1])
     return Ground(height, speed, track.forces > TOUCH)
+
+
+def _on_obstacles(robot: Mechanism, track: Track, nearest: Array) -> Ground:
+    """The same from the contacts of each body with the ground and obstacles."""
+    height = np.where(np.isnan(nearest[:, :, 0]), np.inf, nearest[:, :, 0])
+    speed, kinematics = np.zeros(height.shape), Kinematics(robot)
+    rows = np.array([robot.body_index(name) for name in touching(robot)], dtype=int)
+    for k in range(len(track)):
+        kinematics.move_to(track.q[k])
+        twists = kinematics.twists(track.v[k])[rows]
+        point, normal = nearest[k, :, 1:4], nearest[k, :, 4:]
+        moves = twists[:, :3] + np.cross(twists[:, 3:], point - kinematics.x[rows])
+        moves -= (moves * normal).sum(axis=1, keepdims=True) * normal
+        speed[k] = np.linalg.norm(moves, axis=1)
+    return Ground(height, np.nan_to_num(speed), track.forces > TOUCH)
 
 
 def fall_of(robot: Mechanism, track: Track) -> dict[str, Any] | None:

@@ -1,4 +1,4 @@
-"""A policy as a controller: it observes, asks its network, and sets targets of PD control."""
+"""A policy as a controller: it observes, asks its network, and sets targets or torques."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robosim.control.controllers import PD
+from robosim.control.periodic import Aims
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError, LoadError
 from robosim.formulation import Formulation
@@ -19,7 +20,7 @@ from robosim.policies.layout import Layout
 from robosim.policies.network import Network
 from robosim.policies.observing import Observer
 from robosim.policies.quantities import QUANTITIES, Reading
-from robosim.policies.task import PolicyTask
+from robosim.policies.task import POSITION, TORQUE, VELOCITY, PolicyTask
 from robosim.policies.task_file import TaskSource, task_of
 from robosim.validation import Array
 
@@ -29,7 +30,7 @@ _SLACK = 1e-6  # of a period, by which times are rounded
 
 
 class Policy:
-    """A controller whose network sets targets of PD control, once in each period.
+    """A controller whose network sets targets of PD control, or torques, once in each period.
 
     `Simulation.run`, `stream` and `step` with a viewer take a policy as they take any controller,
     and `BatchSimulation.rollout` does as well. A policy has a memory: its last action, histories,
@@ -53,8 +54,8 @@ class Policy:
     command : as given; may be changed at any time
     actions : (n, na)
         The last actions, clipped, before their scale.
-    targets : (n, nu) [rad or m]
-        The last targets of all motors.
+    aims : Aims
+        The last targets, velocities and torques of all motors.
 
     Raises
     ------
@@ -110,7 +111,8 @@ class Policy:
         self._observer = Observer(self.layout, n)
         self._states = self.network.start(n)
         self.actions = np.zeros((n, len(self.layout.names)))
-        self.targets = np.tile(self.layout.rest, (n, 1))
+        none = np.zeros((n, self.robot.nu))
+        self.aims = Aims(np.tile(self.layout.rest, (n, 1)), none, none.copy())
         self._begun, self._acted, self._seen = np.full((3, n), np.nan)
         self._next = -np.inf  # the time until which a single robot does not act
 
@@ -166,8 +168,8 @@ class Policy:
         """Whether the task observes contacts."""
         return self._observer.needs_forces
 
-    def __call__(self, sim: Formulation) -> PD:
-        """The PD for the next step of a simulation.
+    def __call__(self, sim: Formulation) -> PD | tuple[PD, Array]:
+        """The PD for the next step of a simulation, or with it torques (nu,), if actions are those.
 
         Raises
         ------
@@ -179,15 +181,19 @@ class Policy:
         if self._sim() is sim and self._n == 1 and self._seen[0] <= now < self._next:
             # Between two actions, in a fraction of the time of what follows.
             self._seen[0] = now
-            return self.pd(sim.timestep)
+            return self._held(self.pd(sim.timestep))
         self.serve(sim, 1, sim.timestep)
         pd, time = self.pd(sim.timestep), np.array([now])
         due = self.due(time)
         if due.any():
             forces = sim.contact_forces()[None, :, 2] if self.needs_forces else None
-            pd.gains["target"] = self.act(time, sim.q[None], sim.v[None], forces, due)[0]
+            aims = self.act(time, sim.q[None], sim.v[None], forces, due)
+            pd.gains["target"], pd.gains["velocity"] = aims.targets[0], aims.velocities[0]
             self._next = now + (1.0 - 2.0 * _SLACK) * self.period
-        return pd
+        return self._held(pd)
+
+    def _held(self, pd: PD) -> PD | tuple[PD, Array]:
+        return pd if self.task.control != TORQUE else (pd, self.aims.torques[0])
 
     def serve(self, sim: Any, n: int, timestep: float) -> None:
         """Prepare to control n states of a simulation; another one than the last begins anew.
@@ -220,8 +226,8 @@ class Policy:
 
     def act(
         self, time: Array, q: Array, v: Array, forces: Array | None, due: NDArray[np.bool_]
-    ) -> Array:
-        """Targets (n, nu) [rad or m] of all motors, after robots have acted that are due.
+    ) -> Aims:
+        """What all motors follow, after robots have acted that are due.
 
         Parameters
         ----------
@@ -248,9 +254,14 @@ class Policy:
             kept[due] = new[due]
         self.actions[due] = found[due]
         self._acted[due] = time[due]
-        layout = self.layout
-        self.targets[:, layout.driven] = layout.default + layout.scale * self.actions
-        return self.targets
+        layout, aims, scaled = self.layout, self.aims, self.layout.scale * self.actions
+        if self.task.control == POSITION:
+            aims.targets[:, layout.driven] = layout.default + scaled
+        elif self.task.control == VELOCITY:
+            aims.velocities[:, layout.driven] = scaled
+        else:
+            aims.torques[:, layout.driven] = np.clip(scaled, -layout.limit, layout.limit)
+        return aims
 
     def _check_finite(
         self, found: Array, seen: NDArray[np.float32], time: Array, due: NDArray[np.bool_]

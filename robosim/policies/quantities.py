@@ -18,9 +18,12 @@ from numpy.typing import NDArray
 from robosim import quaternions
 from robosim.description.mechanism import Mechanism
 from robosim.errors import LoadError, ModelError, known
+from robosim.policies.terrain import Terrain
 
 Array = NDArray[np.float64]
 ORIGIN, CENTRE = "origin", "com"
+ORDERINGS = ("xy", "yx")
+ROUNDED = 1e-9  # [m], by which a grid may be longer than its size
 
 
 class Joints(Protocol):
@@ -33,6 +36,8 @@ class Joints(Protocol):
     default: Array
     commands: int
 
+    @property
+    def terrain(self) -> Terrain: ...
     def base_frame(self, at: str) -> tuple[Array, Array]: ...
     def contacts_of(self, links: Sequence[str]) -> list[NDArray[np.int64]]: ...
 
@@ -93,7 +98,13 @@ class Term:
     threshold : float [N]
         Force above which a link is in contact.
     points : int
-        Number of points of a height scan.
+        Number of points of a height scan on level ground, which may lie anywhere.
+    size : (length, width) or () [m]
+        Of the grid of a height scan, along x and y of the base's heading, about its origin.
+    resolution : float [m]
+        Distance of neighbouring points of this grid.
+    ordering : str
+        "xy": points along x follow each other; "yx": those along y.
     """
 
     name: str
@@ -106,6 +117,9 @@ class Term:
     links: tuple[str, ...] = ()
     threshold: float = 1.0
     points: int = 0
+    size: tuple[float, ...] = ()
+    resolution: float = 0.1
+    ordering: str = "xy"
 
 
 class Quantity(NamedTuple):
@@ -196,8 +210,22 @@ def _foot_contacts(layout: Joints, term: Term, reading: Reading) -> Array:
     return (np.stack(touching, axis=1) > term.threshold).astype(float)
 
 
+def scan_points(term: Term) -> tuple[Array, Array]:
+    """Places x, y (m,) [m] of the grid of a height scan, in axes of the base's heading."""
+    x, y = (np.arange(-side / 2, side / 2 + ROUNDED, term.resolution) for side in term.size)
+    grid = np.meshgrid(x, y, indexing="xy" if term.ordering == "xy" else "ij")
+    return grid[0].ravel(), grid[1].ravel()
+
+
 def _height_scan(layout: Joints, term: Term, reading: Reading) -> Array:
-    return np.tile(reading.q[:, 2:3], (1, term.points))
+    high = reading.q[:, 2:3]
+    if not term.size:
+        return np.tile(high, (1, term.points))
+    x, y = scan_points(term)
+    yaw = np.arctan2(reading.R_wb[:, 1, 0], reading.R_wb[:, 0, 0])[:, None]
+    cos, sin = np.cos(yaw), np.sin(yaw)
+    places = reading.q[:, :1] + cos * x - sin * y, reading.q[:, 1:2] + sin * x + cos * y
+    return high - layout.terrain.heights(*places)
 
 
 def _three(layout: Joints, term: Term) -> int:
@@ -241,8 +269,9 @@ QUANTITIES: dict[str, Quantity] = {
         "1 for each link that touches the ground", ("links", "threshold"),
     ),
     "height_scan": Quantity(
-        _height_scan, lambda layout, term: term.points, "m",
-        "height of the base over points of level ground", ("points",), True,
+        _height_scan, lambda layout, term: len(scan_points(term)[0]) if term.size else term.points,
+        "m", "height of the base over points of the ground",
+        ("size", "resolution", "ordering", "points"), True,
     ),
 }  # fmt: skip
 """What a policy may observe, by name."""
@@ -298,14 +327,21 @@ def check_term(layout: Joints, term: Term) -> int:
         raise ModelError(
             f"robot '{robot.name}' has no floating base", element=element, alternatives=there
         )
-    if term.name == "height_scan" and robot.obstacles:
-        raise ModelError(
-            f"it is read on level ground only, and robot '{robot.name}' has obstacles",
-            element=element,
-        )
-    for option in ("links", "points"):
-        if option in what.options and not getattr(term, option):
-            raise LoadError(f"needs the key '{option}'", element=element)
+    if term.name == "height_scan":
+        if bool(term.points) == bool(term.size):
+            raise LoadError(
+                "needs one of the keys 'size', of a grid, and 'points', the number of points on "
+                "level ground",
+                element=element,
+            )
+        if term.points and robot.obstacles:
+            raise ModelError(
+                f"'points' are of level ground, and robot '{robot.name}' has obstacles: give "
+                "'size' and 'resolution' of the grid",
+                element=element,
+            )
+    if "links" in what.options and not term.links:
+        raise LoadError("needs the key 'links'", element=element)
     if "at" in what.options:
         layout.base_frame(term.at)
     if term.links:

@@ -19,6 +19,8 @@ from robosim.validation import Array, check_choice, positive
 
 PEERS = ("mujoco",)
 """Simulators in which a policy can be played beside robosim."""
+AROUND = 1.0
+"""Distance from the base within which the terrain is looked at where a robot begins [m]."""
 APART = 0.1
 """Distance of two bases from which on both runs have parted [m]."""
 
@@ -31,12 +33,12 @@ class Touch:
     ----------
     body : str
     forces : (2,) [N], normal
-    heights : (2,) [m], of its lowest point
+    heights : (2,) [m], of its lowest point; None where it is near no obstacle
     """
 
     body: str
     forces: tuple[float, float]
-    heights: tuple[float, float]
+    heights: tuple[float | None, float | None]
 
 
 @dataclass(frozen=True)
@@ -154,8 +156,9 @@ def _parting(
     for j, body in enumerate(one.touching):
         forces = float(one.forces[k, j]), float(other.forces[k, j])
         if max(forces) > TOUCH:
-            heights = tuple(float(ground.height[k, j]) for ground in grounds)
-            touches.append(Touch(body, forces, (heights[0], heights[1])))
+            found = [float(ground.height[k, j]) for ground in grounds]
+            one_high, other_high = (high if np.isfinite(high) else None for high in found)
+            touches.append(Touch(body, forces, (one_high, other_high)))
     first, second = (ground.touches[: k + 1] for ground in grounds)
     ever = (first | second).any(axis=0)
     same = float((first == second)[:, ever].mean()) if ever.any() else 1.0
@@ -291,12 +294,18 @@ def begin(sim: Simulation, policy: Policy, q: Any = None, gap: float = 1e-3) -> 
     """Put a robot where a policy begins, or at coordinates q (nq,), at rest.
 
     The lowest contact of a floating robot that can touch the ground is then a gap [m] above it,
-    unless q is given.
+    unless q is given. On obstacles the robot stands on the highest surface.
     """
     robot = sim.robot
     if q is not None:
         sim.set_state(q)
-    elif robot.floating_base and robot.contacts:
-        sim.place(policy.pose(), gap)
+    elif robot.floating_base and (robot.contacts or robot.obstacles):
+        pose = policy.pose()
+        if robot.obstacles:
+            # Terrain has no contacts from below, so the robot comes down from above all of it.
+            x, y = (pose[k] + np.linspace(-AROUND, AROUND, 41) for k in (0, 1))
+            heights = policy.layout.terrain.heights(x[:, None], y)
+            pose[2] += max(0.0, float(heights[np.isfinite(heights)].max(initial=0.0)))
+        sim.place(pose, gap)
     else:
         sim.set_state(policy.pose())

@@ -10,13 +10,15 @@ from typing import Any, Self
 import numpy as np
 
 from robosim.errors import LoadError
-from robosim.policies.quantities import QUANTITIES, Term, quantity
+from robosim.policies.quantities import ORDERINGS, QUANTITIES, Term, quantity
 
 PerJoint = float | tuple[float, ...] | Mapping[str, float]
 """A number for all joints, one for each, or numbers by regular expressions of joint names."""
 
 MODEL, DEPTH, BREADTH = ORDERS = ("model", "depth_first", "breadth_first")
 """Orders of all joints: of the model file, or of a tree with siblings in the order of names."""
+POSITION, VELOCITY, TORQUE = CONTROLS = ("position", "velocity", "torque")
+"""What actions are: targets of joint positions, of joint velocities, or torques."""
 TERM, FRAME = STACKS = ("term", "frame")
 _OPTIONS = ("scale", "offset", "clip", "history")
 _HISTORY = ("length", "by", "newest_first")
@@ -26,8 +28,10 @@ _HISTORY = ("length", "by", "newest_first")
 class PolicyTask:
     """The observations and actions of a policy.
 
-    An action a becomes targets ``default_joint_pos + action_scale * clip(a)`` of PD control, which
-    hold for `decimation` steps of `timestep`.
+    An action a acts for `decimation` steps of `timestep`. With the control "position" it becomes
+    targets ``default_joint_pos + action_scale * clip(a)`` of PD control. With "velocity",
+    ``action_scale * clip(a)`` are velocities that the damping drives towards. With "torque" they
+    are torques.
 
     Attributes
     ----------
@@ -41,11 +45,14 @@ class PolicyTask:
         None: the robot's home pose, also of joints that no pattern of a mapping matches.
     start_joint_pos : float, (na,) or mapping, or None [rad or m]
         The pose in which runs begin; None: the default pose.
-    action_scale : float, (na,) or mapping [rad or m]
+    control : str
+        One of `CONTROLS`.
+    action_scale : float, (na,) or mapping [rad or m, rad/s or m/s, N m or N]
     action_clip : (least, most) or None
         Of actions, before their scale.
     stiffness, damping : float, (na,) or mapping, or None
-        [N m/rad, N m s/rad; N/m, N s/m]; a task without them cannot be simulated.
+        [N m/rad, N m s/rad; N/m, N s/m]. Targets of positions need both, of velocities the damping
+        alone, and torques neither.
     effort_limits : bool, float, (na,) or mapping [N m or N]
         Largest torques; True: those of the robot's joints.
     no_load_speed : float, (na,) or mapping, or None [rad/s or m/s]
@@ -76,6 +83,7 @@ class PolicyTask:
     joints: tuple[str, ...] | str = MODEL
     default_joint_pos: PerJoint | None = None
     start_joint_pos: PerJoint | None = None
+    control: str = POSITION
     action_scale: PerJoint = 1.0
     action_clip: tuple[float, float] | None = None
     stiffness: PerJoint | None = None
@@ -236,6 +244,19 @@ class _Reader:
     def joints(self, key: str, value: Any) -> tuple[str, ...] | str:
         return self.choice(key, value, ORDERS) if isinstance(value, str) else self.words(key, value)
 
+    def sides(self, key: str, value: Any) -> tuple[float, ...]:
+        """Length and width."""
+        found = self.numbers(key, value)
+        if len(found) != 2 or min(found) < 0:
+            raise self.error(f"must be [length, width], not {value!r}", key)
+        return found
+
+    def ordering(self, key: str, value: Any) -> str:
+        return self.choice(key, value, ORDERINGS)
+
+    def control(self, key: str, value: Any) -> str:
+        return self.choice(key, value, CONTROLS)
+
     def stack(self, key: str, value: Any) -> dict[str, Any]:
         """The fields of a history of all terms."""
         if not isinstance(value, Mapping):
@@ -300,12 +321,16 @@ _TERM_READERS: dict[str, Any] = {
     "links": _Reader.words,
     "threshold": _Reader.number,
     "points": _Reader.count,
+    "size": _Reader.sides,
+    "resolution": _Reader.positive,
+    "ordering": _Reader.ordering,
 }
 READERS: dict[str, Any] = {
     "observations": _Reader.observations,
     "joints": _Reader.joints,
     "default_joint_pos": _Reader.per_joint,
     "start_joint_pos": _Reader.per_joint,
+    "control": _Reader.control,
     "action_scale": _Reader.per_joint,
     "action_clip": _Reader.ends,
     "stiffness": _Reader.per_joint,

@@ -25,12 +25,18 @@ def contact_rows(found: SimToSim) -> list[Row]:
         (
             touch.body,
             tuple(
-                f"{force:.3g} N" if force > 0 else f"open, {1e3 * height:.2g} mm above"
+                _contact(force, height)
                 for force, height in zip(touch.forces, touch.heights, strict=True)
             ),
         )
         for touch in found.parting.contacts
     ]
+
+
+def _contact(force: float, height: float | None) -> str:
+    if force > 0:
+        return f"{force:.3g} N"
+    return "open" if height is None else f"open, {1e3 * height:.2g} mm above"
 
 
 def parting(found: SimToSim) -> str:

@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from robosim.control.controllers import PD
 from robosim.description.mechanism import Mechanism
 from robosim.formulation import Formulation
 from robosim.policies.policy import Policy
 from robosim.validation import Array
+
+Felt = tuple[Array, Array | None]
+"""Normal forces (nt,) on bodies, and their contacts (nt, 7) with obstacles as in a `Track`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +38,9 @@ class Track:
         The policy's action that holds from each sample, clipped, before its scale.
     touching : tuple of str
         Bodies with contacts.
+    nearest : (n, nt, 7) or None
+        For a robot with obstacles, the contact of each body with the largest force: gap [m], point
+        and normal (world); nan without one. None on level ground alone.
     ended : str or None
         Why the run ended before its time.
     """
@@ -51,6 +55,7 @@ class Track:
     command: Array
     action: Array
     touching: tuple[str, ...]
+    nearest: Array | None = None
     ended: str | None = None
 
     def __len__(self) -> int:
@@ -58,7 +63,8 @@ class Track:
 
     def until(self, n: int) -> Track:
         """The first n samples."""
-        names = ("t", "q", "v", "tau", "forces", "command", "action")
+        names = ["t", "q", "v", "tau", "forces", "command", "action"]
+        names += [] if self.nearest is None else ["nearest"]
         return replace(self, **{name: getattr(self, name)[:n] for name in names})
 
 
@@ -76,6 +82,7 @@ class Samples:
         self.touching = touching(robot)
         self._rows: list[tuple[Any, ...]] = []
         self._tau: list[Array] = []
+        self._nearest: list[Array | None] = []
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -87,11 +94,13 @@ class Samples:
 
     def clear(self) -> None:
         """Discard all samples."""
-        self._rows.clear()
-        self._tau.clear()
+        for one in (self._rows, self._tau, self._nearest):
+            one.clear()
 
-    def add(self, time: float, q: Array, v: Array, forces: Array) -> None:
+    def add(self, time: float, q: Array, v: Array, felt: Felt) -> None:
         """Add the state at which a step begins, after the policy has looked at it."""
+        forces, nearest = felt
+        self._nearest.append(nearest)
         policy = self._policy
         command = policy.command_at(np.array([time]))[0]
         row = time, q.copy(), v.copy(), forces.copy(), command.copy(), policy.actions[0].copy()
@@ -108,8 +117,10 @@ class Samples:
         if not columns:
             raise RuntimeError("a track needs a step at least")
         t, q, v, forces, command, action = columns
-        tau = np.array(self._tau)
-        return Track(name, settings, t, q, v, tau, forces, command, action, self.touching, ended)
+        tau, kept = np.array(self._tau), [one for one in self._nearest[:n] if one is not None]
+        nearest = np.array(kept) if kept else None
+        of_motion = t, q, v, tau, forces, command, action
+        return Track(name, settings, *of_motion, self.touching, nearest, ended)
 
 
 class Watched:
@@ -126,7 +137,7 @@ class Watched:
         self.policy, robot = policy, policy.robot
         self.__name__ = policy.__name__
         self.samples = Samples(robot, policy)
-        self._of_body = of_bodies(robot)
+        self._felt = felt_by(robot)
         self._sim: Formulation | None = None
 
     def begin_at(self, time: float) -> None:
@@ -134,17 +145,16 @@ class Watched:
         self.policy.begin_at(time)
         self.samples.clear()
 
-    def __call__(self, sim: Formulation) -> PD:
-        """The policy's PD for the next step."""
+    def __call__(self, sim: Formulation) -> Any:
+        """What the policy gives for the next step."""
         if self._sim is not sim or sim.time <= self.samples.last:
             self.samples.clear()
         self._sim = sim
         if len(self.samples):
             self.samples.acted(self._torques(sim))
-        pd = self.policy(sim)
-        forces = self._of_body(sim.contact_forces()[:, 2])
-        self.samples.add(sim.time, sim.q, sim.v, forces)
-        return pd
+        answer = self.policy(sim)
+        self.samples.add(sim.time, sim.q, sim.v, self._felt(sim))
+        return answer
 
     def _torques(self, sim: Formulation) -> Array:
         """Torques (nu,) of the last step."""
@@ -163,16 +173,54 @@ class Watched:
 
 
 def touching(robot: Mechanism) -> tuple[str, ...]:
-    """Names of the bodies with contacts with the ground."""
-    return tuple(dict.fromkeys(contact.body for contact in robot.contacts))
+    """Names of the bodies that can touch the ground or obstacles."""
+    names = [contact.body for contact in robot.contacts]
+    if robot.obstacles:
+        names += [body.name for body in robot.bodies if body.collisions]
+    return tuple(dict.fromkeys(names))
 
 
-def of_bodies(robot: Mechanism) -> Callable[[NDArray[Any]], Array]:
-    """A function that sums values (nc,) of ``robot.contacts`` for each body of `touching`."""
+class Contacts:
+    """Sums of the normal forces on bodies, and for each body the contact with the largest force.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Bodies, as `touching` lists them.
+    """
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self._rows = {name: k for k, name in enumerate(names)}
+        self._largest = np.full(len(names), -np.inf)
+        self.forces, self.nearest = np.zeros(len(names)), np.full((len(names), 7), np.nan)
+
+    def add(self, body: str, force: float, gap: float, point: Any, normal: Any) -> None:
+        """Add a contact of a body with the ground or an obstacle; others are ignored."""
+        k = self._rows.get(body)
+        if k is None:
+            return
+        self.forces[k] += force
+        if force > self._largest[k]:
+            self._largest[k] = force
+            self.nearest[k, 0], self.nearest[k, 1:4], self.nearest[k, 4:] = gap, point, normal
+
+
+def felt_by(robot: Mechanism) -> Callable[[Formulation], Felt]:
+    """A function that reads the forces on each body of `touching`, and contacts with obstacles."""
     names = touching(robot)
     which = np.array([names.index(contact.body) for contact in robot.contacts], dtype=int)
+    bodies = {body.name for body in robot.bodies}
 
-    def summed(values: NDArray[Any]) -> Array:
-        return np.bincount(which, weights=values, minlength=len(names)).astype(float)
+    def of_points(sim: Formulation) -> Felt:
+        forces = sim.contact_forces()[:, 2]
+        return np.bincount(which, weights=forces, minlength=len(names)).astype(float), None
 
-    return summed
+    def of_all(sim: Formulation) -> Felt:
+        found = Contacts(names)
+        for one in sim.contacts():
+            if one.other not in bodies:
+                force = float(one.force @ one.normal)
+                found.add(one.body, force, one.gap, one.position, one.normal)
+        return found.forces, found.nearest
+
+    return of_all if robot.obstacles else of_points

@@ -181,8 +181,11 @@ class Driver:
                 answer = control(sim)
             finally:
                 self._asking = False
+            beside = None
+            if isinstance(answer, tuple) and len(answer) == 2 and isinstance(answer[0], PD):
+                answer, beside = answer
             if isinstance(answer, PD):
-                held.hold(None, "")
+                held.hold(beside, source)
                 held.control_by(answer)
                 answer.aim(held.gains, engine.time)
             else:

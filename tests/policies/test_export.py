@@ -34,7 +34,7 @@ def test_a_gait_is_a_policy_with_the_same_targets(a1, tmp_path):
         rows = np.ones(1, dtype=bool)
         q, v = np.zeros((1, a1.nq)), np.zeros((1, a1.nv))
         q[0, 3] = 1.0
-        targets = policy.act(np.array([time]), q, v, None, rows)[0]
+        targets = policy.act(np.array([time]), q, v, None, rows).targets[0]
         assert targets == pytest.approx(gait.targets([time])[0], abs=1e-6)
     assert policy.pose()[7:] == pytest.approx(gait.pose()[7:])
     sims = [Simulation(a1, 1e-3) for _ in range(2)]

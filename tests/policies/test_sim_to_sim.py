@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -9,14 +10,20 @@ import pytest
 from policy_networks import LEGGED, linear
 
 from robosim import Geometry
+from robosim.collision import HalfSpace, HeightField, TriangleMesh
 from robosim.errors import OptionError, PeerError
 from robosim.peers.mujoco_run import MuJoCoRun, Settings
 from robosim.policies import load
 from robosim.policies.measures import ground_of, measures_of
-from robosim.policies.sim_to_sim import Schedule, compare, judged
+from robosim.policies.sim_to_sim import Parting, Schedule, Touch, compare, judged
+from robosim.policies.telling import contact_rows
 from robosim.policies.track import Track, touching
 
 pytest.importorskip("mujoco")
+pytest.importorskip("gymnasium")
+
+from robosim.envs.tasks.a1_stairs import stairs
+
 pytestmark = pytest.mark.peer
 
 
@@ -149,11 +156,69 @@ def test_commands_of_a_schedule_hold_from_their_times_on(a1, tmp_path):
         assert track.action[:, 0] == pytest.approx(2.0 * track.command[:, 0])
 
 
-def test_robots_that_mujoco_does_not_have_here_are_refused(a1, zero):
-    step = Geometry("box", (0.1, 0.1, 0.1), (1.0, 0.0, 0.0), name="step")
-    robot = a1.with_contacts(obstacles=(step,))
-    with pytest.raises(PeerError, match="has obstacles"):
+SLOPE = HeightField(
+    0.05 * np.add.outer(np.arange(5), np.zeros(4)), (4.0, 3.0), position=(0.0, 0.0, 0.1)
+)
+PLATFORM = Geometry("box", (2.0, 2.0, 0.2), (0.2, 0.0, 0.1), name="platform")
+
+
+@pytest.mark.parametrize("obstacle", [SLOPE, PLATFORM], ids=["slope", "platform"])
+def test_a_policy_of_zeros_stands_on_obstacles_in_both(a1, zero, obstacle):
+    """On four feet, whose other shapes cannot touch; beside a floor that is out of reach."""
+    walker = stairs(a1, 1, 0.1)  # with shapes of feet and trunk alone
+    robot = replace(walker, obstacles=(obstacle, HalfSpace(point=(0.0, 0.0, -5.0), name="floor")))
+    policy = load(zero, robot, {**LEGGED, "implicit": True})
+    found = compare(policy, 1.5)
+    ours, theirs = found.measures
+    weight = robot.total_mass * 9.81
+    tilt = np.cos(np.arctan(0.05)) if obstacle is SLOPE else 1.0
+    for track, one, ground in zip(found.tracks, found.measures, found.grounds, strict=True):
+        assert one.fell is None
+        assert track.touching[0] == "base"
+        assert track.forces[-50:].sum(axis=1).mean() == pytest.approx(weight * tilt, rel=0.02)
+        assert ground.touches[-50:].sum(axis=1).tolist() == [4] * 50
+        assert ground.speed[-50:].max() < 0.02
+    assert found.distance.max() < 0.01
+    assert found.parting is None
+    assert ours.penetration < 1e-8
+    assert 1e-4 < theirs.penetration < 1e-2
+    json.dumps(found.to_dict(), allow_nan=False)
+
+
+def test_a_body_that_touches_nothing_has_no_height(a1, zero):
+    robot = replace(stairs(a1, 1, 0.1), obstacles=(PLATFORM,))
+    policy = load(zero, robot, {**LEGGED, "implicit": True})
+    found = compare(policy, 0.1, q=np.array(robot.home) + np.eye(19)[2], apart=1e-12)
+    assert all(np.isinf(ground.height).all() for ground in found.grounds)
+    assert found.measures[0].penetration == 0.0
+    touch = Touch("foot", (3.0, 0.0), (0.0, None))
+    found = replace(found, parting=Parting(0.1, 0.2, (touch,), 0.5))
+    assert contact_rows(found) == [("foot", ("3 N", "open"))]
+    json.dumps(found.to_dict(), allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    ("obstacle", "told"),
+    [
+        (TriangleMesh(Geometry("mesh", vertices=np.eye(3), faces=np.array([(0, 1, 2)]), name="m")),
+         "'m' is a mesh, of which MuJoCo would take the convex hull"),
+        (replace(PLATFORM, restitution=0.5), "'platform': restitution has no MJCF"),
+        (replace(PLATFORM, surface_velocity=(1.0, 0.0, 0.0)), "surface that moves"),
+        (replace(PLATFORM, friction=0.5), "'platform': its friction, 0.5, is higher than"),
+    ],
+)  # fmt: skip
+def test_obstacles_that_mujoco_does_not_have_here_are_refused(a1, zero, obstacle, told):
+    walker = stairs(a1, 1, 0.1)
+    trunk = replace(
+        walker.bodies[0],
+        collisions=tuple(replace(one, friction=0.3) for one in walker.bodies[0].collisions),
+    )
+    robot = replace(walker, bodies=(trunk, *walker.bodies[1:]), obstacles=(obstacle,))
+    with pytest.raises(PeerError, match=told):
         compare(load(zero, robot, LEGGED), 0.1)
+
+
+def test_peers_that_are_unknown_are_refused(a1, zero):
     with pytest.raises(OptionError, match="peer must be one of mujoco, not 'bullet'"):
         compare(load(zero, a1, LEGGED), 0.1, "bullet")
 

@@ -3,24 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from lxml import etree
 
-from robosim import quaternions
 from robosim.description.body import Geometry
 from robosim.description.mechanism import Mechanism
-from robosim.description.obstacles import (
-    AnyShape,
-    HalfSpace,
-    HeightField,
-    TriangleMesh,
-    obstacle_name,
-)
+from robosim.description.obstacles import AnyShape, TriangleMesh, obstacle_name
 from robosim.loaders.writers.mjcf.document import SAME, Document, friction
-from robosim.loaders.writers.parts import Lost, child, text
-
-# [m], solid base that MuJoCo requires below the lowest point of a height field
-_BASE = 0.1
-
+from robosim.loaders.writers.parts import Lost, child
+from robosim.peers.mujoco_obstacles import surface_of
 
 # Attributes of a geom of the world that collides with all moving bodies, with its friction.
 TOUCHED = {"contype": "0", "conaffinity": "1", "friction": friction(0.0)}
@@ -36,8 +25,10 @@ def write_obstacles(document: Document) -> None:
         name = document.names["geom"].own(obstacle.name or "obstacle")
         attributes = {"name": name} | _touching(obstacle, document.mechanism, document.lost)
         if not isinstance(obstacle, Geometry):
-            attributes |= _surface_of(obstacle, name, document.assets)
-            child(document.world, "geom", **attributes)
+            geom, field = surface_of(obstacle, name)
+            if field is not None:
+                child(document.assets, "hfield", **field)
+            child(document.world, "geom", **attributes, **geom)
             continue
         document.shape(document.world, "collision", obstacle, np.eye(3), np.zeros(3))
         geom = document.world[-1]
@@ -47,27 +38,6 @@ def write_obstacles(document: Document) -> None:
     for pair in document.mechanism.excluded_pairs:
         if not names.isdisjoint(pair):
             document.lost.add("excluded pairs with obstacles", " - ".join(pair))
-
-
-def _surface_of(
-    obstacle: HalfSpace | HeightField, name: str, assets: etree._Element
-) -> dict[str, str]:
-    """Attributes of the geom for a half-space or a height field; adds the asset of a field."""
-    if isinstance(obstacle, HalfSpace):
-        return {"type": "plane", "size": "0 0 1", "pos": text(obstacle.point),
-                "zaxis": text(obstacle.normal)}  # fmt: skip
-    heights = np.asarray(obstacle.heights, dtype=float)
-    low, span = heights.min(), np.ptp(heights)
-    unit = (heights - low) / span if span > 0 else np.zeros(heights.shape)
-    half = np.asarray(obstacle.size) / 2
-    # Rows are along x, the first one at the largest y; heights are from 0 to the third size.
-    child(assets, "hfield", name=name, nrow=str(heights.shape[1]),
-          ncol=str(heights.shape[0]), size=text((*half, span or 1.0, _BASE)),
-          elevation=text(unit.T[::-1]))  # fmt: skip
-    R = quaternions.rotation_matrix(np.asarray(obstacle.quaternion))
-    at = np.asarray(obstacle.position) + low * R[:, 2]
-    return {"type": "hfield", "hfield": name, "pos": text(at),
-            "quat": text(obstacle.quaternion)}  # fmt: skip
 
 
 def _touching(obstacle: AnyShape, mechanism: Mechanism, lost: Lost) -> dict[str, str]:
