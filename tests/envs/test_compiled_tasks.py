@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 pytest.importorskip("gymnasium")
 
 from robosim.envs import (
+    TASKS,
     CompiledTask,
     Functions,
     Moment,
@@ -23,8 +25,9 @@ from robosim.envs import (
 )
 from robosim.envs.tasks.a1_stairs import AHEAD, BEGIN, DEPTH, A1Stairs
 from robosim.envs.tasks.a1_walk import A1Walk
-from robosim.envs.tasks.bases import base_of
+from robosim.envs.tasks.exoskeleton import Exoskeleton
 from robosim.kernels.compiler.content import digest_of
+from robosim.models.builders.exoskeleton import MIDDLE, SPASTIC
 
 Array = np.ndarray
 
@@ -143,6 +146,19 @@ def test_a_compiled_task_is_the_task(mode: str) -> None:
     assert over
 
 
+class Base(NamedTuple):
+    """Velocity, turning rate and direction of gravity in axes of the bases, each (n, 3)."""
+
+    velocity: Array
+    omega: Array
+    gravity: Array
+
+
+def base_of(q: Array, v: Array) -> Base:
+    back = Rotation.from_quat(q[:, 3:7], scalar_first=True).inv()
+    return Base(back.apply(v[:, :3]), v[:, 3:6], back.apply([0.0, 0.0, -1.0]))
+
+
 def without_rows(now: Moment) -> Mapping[str, Array]:
     """The rewards of A1Walk in docs/environments.md, as functions of arrays."""
     base, command = base_of(now.q, now.v), now.drawn["command"]
@@ -195,6 +211,81 @@ def test_the_walkers_are_what_their_formulas_say(task: A1Walk) -> None:
     heights = (ground(q[:, :1] + AHEAD) - (q[:, 2:3] - now.home[2]),) if stairs else ()
     told = np.concatenate((*parts, v[:, 6:], now.action, *heights), axis=1)
     np.testing.assert_allclose(seen, told, rtol=1e-12, atol=1e-13)
+
+
+def test_the_other_tasks_are_what_their_formulas_say() -> None:
+    """The rewards and observations of docs/environments.md, at random places."""
+    random, n = np.random.default_rng(2), 6
+
+    def at(name: str, **drawn: Array) -> tuple[Task, Moment]:
+        task = TASKS[name]()
+        robot = task.robot()
+        q, v, before = (random.normal(size=(n, k)) for k in (robot.nq, robot.nv, robot.nq))
+        if name in ("MinitaurHop", "Push"):
+            turn = q[:, -4:] if name == "Push" else q[:, 3:7]
+            turn /= np.linalg.norm(turn, axis=1, keepdims=True)
+        na = len(task.control(robot).joints or robot.actuated)
+        action, tau = random.normal(size=(2, n, na)), random.normal(size=(n, robot.nu))
+        time = random.uniform(0.0, 3.0, n)
+        return task, Moment(robot, task.dt, q, v, before, v, *action, tau, time, drawn)
+
+    def check(task: Task, now: Moment, seen: list[Array], **terms: Array) -> None:
+        found = dict(task.reward(now))
+        assert found.keys() == terms.keys()
+        for name, term in terms.items():
+            np.testing.assert_allclose(found[name], term, rtol=1e-11, atol=1e-13, err_msg=name)
+        told = np.concatenate([one.reshape(n, -1) for one in seen], axis=1)
+        np.testing.assert_allclose(task.observe(now), told, rtol=1e-12, atol=1e-13)
+
+    zero = np.zeros(n)
+    task, now = at("CartPole", place=zero, angle=zero, rate=zero)
+    (x, angle), (u, w), a = now.q.T, now.v.T, now.action[:, 0]
+    h2 = ((1 - np.cos(angle)) / 2) ** 2
+    check(task, now, [x, np.cos(angle), np.sin(angle), u, w], upright=h2,
+          middle=-0.2 * h2 * (x / 1.8) ** 2, still=-0.005 * h2 * w**2,
+          effort=-0.01 * a**2)  # fmt: skip
+    task, now = at("Acrobot", angles=np.zeros((n, 2)))
+    (p, r), a = now.q.T, now.action[:, 0]
+    h2 = ((2 - np.cos(p) - np.cos(p + r)) / 4) ** 2
+    check(task, now, [np.cos(p), np.sin(p), np.cos(r), np.sin(r), now.v], height=h2,
+          still=-0.002 * h2 * (now.v**2).sum(axis=1), effort=-0.01 * a**2)  # fmt: skip
+    task, now = at("Exoskeleton", phase=random.uniform(0, 6, n), offset=np.zeros((n, 2)))
+    phase = (now.time + now.drawn["phase"])[:, None]
+    goal = MIDDLE + np.pi / 4 * np.sin(phase)
+    rates = np.tile(np.pi / 4 * np.cos(phase), (1, 2))
+    load = SPASTIC[0] * (MIDDLE[1] - now.q[:, 6]) - SPASTIC[1] * now.v[:, 5]
+    check(task, now, [now.q[:, :2], now.q[:, 6], now.v[:, :2], now.v[:, 5], goal, rates,
+                      now.action],
+          tracking=np.exp(-10 * ((now.q[:, :2] - goal) ** 2).sum(axis=1)),
+          comfort=-0.2 * np.maximum(np.abs(load) - 5.0, 0.0),
+          effort=-0.01 * (now.action**2).sum(axis=1))  # fmt: skip
+    assert np.abs(load).max() > 5.0
+    healthy = Exoskeleton(patient="healthy")
+    np.testing.assert_array_equal(healthy.reward(now)["comfort"], 0.0)
+    task, now = at("MinitaurHop", yaw=zero, height=zero)
+    base, motors = base_of(now.q, now.v), now.robot.actuated
+    over = np.maximum(now.q[:, 2] - now.home[2], 0.0) / 0.25
+    angles = now.q[:, motors + 1] - now.home[motors + 1]
+    check(task, now, [now.q[:, 2], *base, angles, now.v[:, motors], now.action], height=over**2,
+          upright=-0.2 * (base.gravity[:, :2] ** 2).sum(axis=1),
+          drift=-0.1 * (base.velocity[:, :2] ** 2).sum(axis=1),
+          effort=-1e-3 * (now.tau**2).sum(axis=1))  # fmt: skip
+    over = (base.gravity[:, 2] > -0.5) | (now.q[:, 2] < 0.08)
+    np.testing.assert_array_equal(task.done(now), over)
+    goal, flat = random.normal(size=(n, 2)), np.zeros((n, 2))
+    task, now = at("Push", finger=flat, cube=flat, yaw=zero, goal=goal)
+    goal[0] = now.q[0, 2:4] + 0.01
+    finger, cube, w, z = now.q[:, :2], now.q[:, 2:4], now.q[:, 5], now.q[:, 8]
+
+    def far(a: Array, b: Array) -> Array:
+        return np.linalg.norm(a - b, axis=1)
+
+    check(task, now, [finger, now.v[:, :2], cube - finger, 1 - 2 * z**2, 2 * w * z, now.v[:, 2:4],
+                      now.v[:, 7], goal - cube],
+          progress=10 * (far(goal, now.q_before[:, 2:4]) - far(goal, cube)),
+          there=(far(goal, cube) < 0.03).astype(float),
+          near=-0.1 * np.maximum(far(cube, finger) - 0.1, 0.0),
+          effort=-0.005 * (now.action**2).sum(axis=1))  # fmt: skip
 
 
 def test_methods_of_arrays_take_the_place_of_compiled_functions() -> None:

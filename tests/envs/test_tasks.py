@@ -16,7 +16,7 @@ from gymnasium.vector import SyncVectorEnv  # noqa: E402
 from robosim.envs import TASKS, RobotEnv, RobotVectorEnv  # noqa: E402
 from robosim.envs.tasks.a1_stairs import A1Stairs  # noqa: E402
 from robosim.envs.tasks.a1_walk import A1Walk  # noqa: E402
-from robosim.envs.tasks.bases import base_of, turned  # noqa: E402
+from robosim.envs.tasks.bases import look_from_base, turn_to, upright  # noqa: E402
 from robosim.envs.tasks.cart_pole import CartPole  # noqa: E402
 from robosim.envs.tasks.push import FORCE, Push  # noqa: E402
 
@@ -63,15 +63,18 @@ def test_a_base_sees_its_motion_in_its_own_axes() -> None:
     q = np.concatenate((random.standard_normal((5, 3)), quaternions), axis=1)
     v = random.standard_normal((5, 6))
     back = Rotation.from_quat(quaternions, scalar_first=True).inv()
-    base = base_of(q, v)
-    np.testing.assert_allclose(base.velocity, back.apply(v[:, :3]), atol=1e-14)
-    np.testing.assert_allclose(base.gravity, back.apply([0.0, 0.0, -1.0]), atol=1e-14)
-    np.testing.assert_array_equal(base.omega, v[:, 3:])
-    np.testing.assert_allclose(
-        turned(np.array([0.3, -2.0])),
-        [Rotation.from_euler("z", yaw).as_quat(scalar_first=True) for yaw in (0.3, -2.0)],
-        atol=1e-15,
-    )
+    base = np.empty((5, 9))
+    for i in range(5):
+        look_from_base(q, v, i, base[i])
+        assert upright(q, i) == pytest.approx(-base[i, 8], abs=1e-15)
+    np.testing.assert_allclose(base[:, :3], back.apply(v[:, :3]), atol=1e-14)
+    np.testing.assert_array_equal(base[:, 3:6], v[:, 3:])
+    np.testing.assert_allclose(base[:, 6:], back.apply([0.0, 0.0, -1.0]), atol=1e-14)
+    turn = np.empty(4)
+    for yaw in (0.3, -2.0):
+        turn_to(yaw, turn)
+        there = Rotation.from_euler("z", yaw).as_quat(scalar_first=True)
+        np.testing.assert_allclose(turn, there, atol=1e-15)
 
 
 def at(env: RobotEnv, q: Any, **drawn: Any) -> dict[str, np.ndarray]:

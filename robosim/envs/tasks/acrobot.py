@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from robosim.description.mechanism import Mechanism
-from robosim.envs.task import Draws, Moment, Start, Task, Torques
+from robosim.envs.compiled import CompiledTask, Functions
+from robosim.envs.task import Draws, Torques
+from robosim.kernels.compiler.content import row
 from robosim.models.builders.parts import BLUE, ORANGE, hinge, rod
-from robosim.validation import Array
 
 LENGTH = 1.0  # m, of each link
 TORQUE = 5.0  # N m
@@ -27,7 +26,35 @@ def acrobot() -> Mechanism:
     return Mechanism("acrobot", (upper, lower), joints)
 
 
-class Acrobot(Task):
+@row
+def begin(start, i, q, v):  # type: ignore[no-untyped-def]
+    """Hanging, but for small angles."""
+    q += start.drawn[i].angles
+
+
+@row
+def look(now, i, out):  # type: ignore[no-untyped-def]
+    """The angles and their rates."""
+    for k in range(2):
+        out[2 * k], out[2 * k + 1] = np.cos(now.q[i, k]), np.sin(now.q[i, k])
+        out[4 + k] = now.v[i, k]
+
+
+@row
+def judge(now, i, out):  # type: ignore[no-untyped-def]
+    """How high the end is, and what is spent."""
+    a, b, u, w = now.q[i, 0], now.q[i, 1], now.v[i, 0], now.v[i, 1]
+    # Height of the end: 0 at the lowest and 1 at the highest place.
+    height = 0.5 - 0.25 * (np.cos(a) + np.cos(a + b))
+    out[0] = height * height
+    out[1] = -0.002 * (height * height) * (u * u + w * w)
+    out[2] = -0.01 * now.action[i, 0] ** 2
+
+
+FUNCTIONS = Functions(look, 6, judge, ("height", "still", "effort"), None, begin)
+
+
+class Acrobot(CompiledTask):
     """Swing up two links with a motor at the elbow, and keep their end high.
 
     See docs/environments.md for spaces, units and rewards.
@@ -51,21 +78,5 @@ class Acrobot(Task):
         high = np.array([1.0, 1.0, 1.0, 1.0, 30.0, 60.0])
         return -high, high
 
-    def reset(self, start: Start) -> tuple[Array, Array]:
-        q = start.home
-        q += start.drawn["angles"]
-        return q, start.rest
-
-    def observe(self, now: Moment) -> Array:
-        a, b = now.q[:, 0], now.q[:, 1]
-        return np.stack((np.cos(a), np.sin(a), np.cos(b), np.sin(b), *now.v.T), axis=1)
-
-    def reward(self, now: Moment) -> Mapping[str, Array]:
-        a, b = now.q[:, 0], now.q[:, 1]
-        # Height of the end: 0 at the lowest and 1 at the highest place.
-        height = 0.5 - 0.25 * (np.cos(a) + np.cos(a + b))
-        return {
-            "height": height**2,
-            "still": -0.002 * height**2 * (now.v[:, 0] ** 2 + now.v[:, 1] ** 2),
-            "effort": -0.01 * now.action[:, 0] ** 2,
-        }
+    def functions(self) -> Functions:
+        return FUNCTIONS

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
-from robosim.envs.task import Draws, Moment, Start, Task, Torques
+from robosim.envs.compiled import CompiledTask, Functions
+from robosim.envs.task import Draws, Torques
+from robosim.kernels.compiler.content import row
 from robosim.models.builders.parts import block, hinge, rod
-from robosim.validation import Array
 
 RAIL = 1.8  # [m] to each side
 FORCE = 10.0  # N
@@ -33,7 +32,36 @@ def cart_pole(length: float = 1.0, pole_mass: float = 0.1, cart_mass: float = 1.
     return Mechanism("cart_pole", (cart, pole), joints)
 
 
-class CartPole(Task):
+@row
+def begin(start, i, q, v):  # type: ignore[no-untyped-def]
+    """Near the middle of the rail, with the pole hanging."""
+    q[0], q[1] = start.drawn[i].place, start.drawn[i].angle
+    v[1] = start.drawn[i].rate
+
+
+@row
+def look(now, i, out):  # type: ignore[no-untyped-def]
+    """The cart's place, the pole's angle, and their rates."""
+    angle = now.q[i, 1]
+    out[0], out[1], out[2] = now.q[i, 0], np.cos(angle), np.sin(angle)
+    out[3:] = now.v[i]
+
+
+@row
+def judge(now, i, out):  # type: ignore[no-untyped-def]
+    """How high the pole is, where the cart is, and what is spent."""
+    height, place = 0.5 - 0.5 * np.cos(now.q[i, 1]), now.q[i, 0] / RAIL
+    up = height * height
+    out[0] = up
+    out[1] = -0.2 * up * (place * place)
+    out[2] = -0.005 * up * now.v[i, 1] ** 2
+    out[3] = -0.01 * now.action[i, 0] ** 2
+
+
+FUNCTIONS = Functions(look, 5, judge, ("upright", "middle", "still", "effort"), None, begin)
+
+
+class CartPole(CompiledTask):
     """Swing up the pole of a cart, and balance it in the middle of the rail.
 
     See docs/environments.md for spaces, units and rewards.
@@ -57,22 +85,5 @@ class CartPole(Task):
         high = np.array([2.0, 1.0, 1.0, 20.0, 40.0])
         return -high, high
 
-    def reset(self, start: Start) -> tuple[Array, Array]:
-        q, v = start.home, start.rest
-        q[:, 0], q[:, 1] = start.drawn["place"], start.drawn["angle"]
-        v[:, 1] = start.drawn["rate"]
-        return q, v
-
-    def observe(self, now: Moment) -> Array:
-        x, angle = now.q[:, 0], now.q[:, 1]
-        return np.stack((x, np.cos(angle), np.sin(angle), now.v[:, 0], now.v[:, 1]), axis=1)
-
-    def reward(self, now: Moment) -> Mapping[str, Array]:
-        height = 0.5 - 0.5 * np.cos(now.q[:, 1])
-        up = height**2
-        return {
-            "upright": up,
-            "middle": -0.2 * up * (now.q[:, 0] / RAIL) ** 2,
-            "still": -0.005 * up * now.v[:, 1] ** 2,
-            "effort": -0.01 * now.action[:, 0] ** 2,
-        }
+    def functions(self) -> Functions:
+        return FUNCTIONS

@@ -2,21 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from robosim.description.mechanism import Mechanism
-from robosim.envs.task import Draws, Moment, Start, Task, Torques
+from robosim.envs.compiled import CompiledTask, Functions
+from robosim.envs.task import Draws, Torques
+from robosim.kernels.compiler.content import row
 from robosim.models.builders.exoskeleton import MIDDLE, SPASTIC, exoskeleton
-from robosim.validation import Array
 
 SWING = np.pi / 4  # rad
 LIMIT = 5.0  # [N m] torque of the patient's elbow that should not be exceeded
 
 
-class Exoskeleton(Task):
+@row
+def begin(start, i, q, v):  # type: ignore[no-untyped-def]
+    """Near home, where the cuffs' springs are at rest, at any phase of the task."""
+    q[:2] += start.drawn[i].offset
+
+
+@row
+def look(now, i, out):  # type: ignore[no-untyped-def]
+    """Shoulder, elbow and the patient's elbow, their rates, the goal, and the last action."""
+    at = now.time[i] + now.drawn[i].phase
+    out[0], out[1], out[2] = now.q[i, 0], now.q[i, 1], now.q[i, 6]
+    out[3], out[4], out[5] = now.v[i, 0], now.v[i, 1], now.v[i, 5]
+    for k in range(2):
+        out[6 + k], out[8 + k] = MIDDLE[k] + SWING * np.sin(at), SWING * np.cos(at)
+        out[10 + k] = now.action[i, k]
+
+
+@row
+def judge(now, i, out):  # type: ignore[no-untyped-def]
+    """How near the goal is, how gentle the motion, and what is spent."""
+    at = now.time[i] + now.drawn[i].phase
+    off = effort = 0.0
+    for k in range(2):
+        miss = now.q[i, k] - (MIDDLE[k] + SWING * np.sin(at))
+        off += miss * miss
+        effort += now.action[i, k] ** 2
+    load = now.numbers[0] * (MIDDLE[1] - now.q[i, 6]) - now.numbers[1] * now.v[i, 5]
+    out[0] = np.exp(-10.0 * off)
+    out[1] = -0.2 * max(abs(load) - LIMIT, 0.0)
+    out[2] = -0.01 * effort
+
+
+FUNCTIONS = Functions(look, 12, judge, ("tracking", "comfort", "effort"), None, begin)
+
+
+class Exoskeleton(CompiledTask):
     """Swing shoulder and elbow by 45 degrees, and spare the elbow of a spastic patient.
 
     The motion is that of [Bruedigam2023, Algorithm 8]. Two loops through the cuffs are closed
@@ -47,34 +81,9 @@ class Exoskeleton(Task):
         high = np.array([np.pi, np.pi, np.pi, 20.0, 20.0, 20.0, np.pi, np.pi, 1.0, 1.0, 1.0, 1.0])
         return -high, high
 
-    def reset(self, start: Start) -> tuple[Array, Array]:
-        # A start near home, where the cuffs' springs are at rest, at any phase of the task.
-        q = start.home
-        q[:, :2] += start.drawn["offset"]
-        return q, start.rest
+    def numbers(self, robot: Mechanism) -> ArrayLike:
+        # Gains of the patient's elbow, which does nothing by itself if it is healthy.
+        return SPASTIC if self.patient == "spastic" else (0.0, 0.0)
 
-    def _goal(self, now: Moment) -> tuple[Array, Array]:
-        """Desired angles of shoulder and elbow, (n, 2) [rad], and their rates, (n, 2) [rad/s]."""
-        at = (now.time + now.drawn["phase"])[:, None]
-        return MIDDLE + SWING * np.sin(at), np.tile(SWING * np.cos(at), (1, 2))
-
-    def _load(self, now: Moment) -> Array:
-        """Torque of the patient's elbow, (n,) [N m]: zero for a healthy patient."""
-        if self.patient != "spastic":
-            return np.zeros(len(now.time))
-        kp, kd = SPASTIC
-        return np.asarray(kp * (MIDDLE[1] - now.q[:, 6]) - kd * now.v[:, 5])
-
-    def observe(self, now: Moment) -> Array:
-        goal, rate = self._goal(now)
-        arm = now.q[:, 6:7], now.v[:, 5:6]
-        parts = (now.q[:, :2], arm[0], now.v[:, :2], arm[1], goal, rate, now.action)
-        return np.concatenate(parts, axis=1)
-
-    def reward(self, now: Moment) -> Mapping[str, Array]:
-        off = now.q[:, :2] - self._goal(now)[0]
-        return {
-            "tracking": np.exp(-10.0 * (off**2).sum(axis=1)),
-            "comfort": -0.2 * np.maximum(np.abs(self._load(now)) - LIMIT, 0.0),
-            "effort": -0.01 * (now.action**2).sum(axis=1),
-        }
+    def functions(self) -> Functions:
+        return FUNCTIONS

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
@@ -11,11 +10,12 @@ from numpy.typing import ArrayLike
 from robosim.description.body import Body, Geometry
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
-from robosim.envs.task import Draws, Moment, Start, Task, Torques
-from robosim.envs.tasks.bases import turned
+from robosim.envs.compiled import CompiledTask, Functions
+from robosim.envs.task import Draws, Torques
+from robosim.envs.tasks.bases import turn_to
+from robosim.kernels.compiler.content import row
 from robosim.models.builders import cube
 from robosim.models.builders.parts import DARK, ORANGE
-from robosim.validation import Array
 
 EDGE, MASS, RADIUS = 0.1, 0.5, 0.03  # m, kg, m
 REACH = 0.6  # [m] limit of the finger to each side
@@ -49,7 +49,48 @@ def pusher() -> Mechanism:
     )  # fmt: skip
 
 
-class Push(Task):
+@row
+def begin(start, i, q, v):  # type: ignore[no-untyped-def]
+    """The finger behind the cube, which lies at any angle."""
+    q[:2], q[2:4] = start.drawn[i].finger, start.drawn[i].cube
+    q[4] += 1e-4
+    turn_to(start.drawn[i].yaw, q[5:9])
+
+
+@row
+def look(now, i, out):  # type: ignore[no-untyped-def]
+    """The finger, the cube as seen from it, and the goal as seen from the cube."""
+    q, v, goal = now.q[i], now.v[i], now.drawn[i].goal
+    for k in range(2):
+        out[k], out[2 + k], out[4 + k] = q[k], v[k], q[2 + k] - q[k]
+        out[8 + k], out[11 + k] = v[2 + k], goal[k] - q[2 + k]
+    # Cosine and sine of the cube's angle about z.
+    out[6], out[7] = 1 - 2 * q[8] * q[8], 2 * q[5] * q[8]
+    out[10] = v[7]
+
+
+@row
+def distance(a, b):  # type: ignore[no-untyped-def]
+    """Distance [m] of two places in the plane."""
+    x, y = a[0] - b[0], a[1] - b[1]
+    return np.sqrt(x * x + y * y)
+
+
+@row
+def judge(now, i, out):  # type: ignore[no-untyped-def]
+    """How much nearer the cube is, whether it is there, where the finger is, what is spent."""
+    goal, cube = now.drawn[i].goal, now.q[i, 2:4]
+    left = distance(goal, cube)
+    out[0] = 10.0 * (distance(goal, now.q_before[i, 2:4]) - left)
+    out[1] = 1.0 if left < 0.03 else 0.0
+    out[2] = -0.1 * max(distance(cube, now.q[i, :2]) - EDGE, 0.0)
+    out[3] = -0.005 * (now.action[i, 0] ** 2 + now.action[i, 1] ** 2)
+
+
+FUNCTIONS = Functions(look, 13, judge, ("progress", "there", "near", "effort"), None, begin)
+
+
+class Push(CompiledTask):
     """Push a cube over the floor to a random goal.
 
     Finger and cube are a contact pair. See docs/environments.md for spaces, units and rewards.
@@ -78,34 +119,5 @@ class Push(Task):
         high = np.array([1.0, 1, 5, 5, 2, 2, 1, 1, 5, 5, 20, 2, 2])
         return -high, high
 
-    def reset(self, start: Start) -> tuple[Array, Array]:
-        q = start.home
-        q[:, :2], q[:, 2:4] = start.drawn["finger"], start.drawn["cube"]
-        q[:, 4] += 1e-4
-        q[:, 5:9] = turned(start.drawn["yaw"])
-        return q, start.rest
-
-    def observe(self, now: Moment) -> Array:
-        w, z = now.q[:, 5], now.q[:, 8]
-        parts = (
-            now.q[:, :2], now.v[:, :2], now.q[:, 2:4] - now.q[:, :2],
-            # Cosine and sine of the cube's angle about z.
-            (1 - 2 * z * z)[:, None], (2 * w * z)[:, None], now.v[:, 2:4], now.v[:, 7:8],
-            now.drawn["goal"] - now.q[:, 2:4],
-        )  # fmt: skip
-        return np.concatenate(parts, axis=1)
-
-    def reward(self, now: Moment) -> Mapping[str, Array]:
-        left = _length(now.drawn["goal"] - now.q[:, 2:4])
-        before = _length(now.drawn["goal"] - now.q_before[:, 2:4])
-        apart = _length(now.q[:, 2:4] - now.q[:, :2])
-        return {
-            "progress": 10.0 * (before - left),
-            "there": (left < 0.03).astype(float),
-            "near": -0.1 * np.maximum(apart - EDGE, 0.0),
-            "effort": -0.005 * (now.action**2).sum(axis=1),
-        }
-
-
-def _length(values: Array) -> Array:
-    return np.asarray(np.sqrt((values**2).sum(axis=1)))
+    def functions(self) -> Functions:
+        return FUNCTIONS
