@@ -9,7 +9,6 @@ from robosim.description.mechanism import Mechanism
 from robosim.description.obstacles import AnyShape, TriangleMesh, obstacle_name
 from robosim.loaders.writers.mjcf.document import SAME, Document, friction
 from robosim.loaders.writers.parts import Lost, child
-from robosim.peers.mujoco_obstacles import surface_of
 
 # Attributes of a geom of the world that collides with all moving bodies, with its friction.
 TOUCHED = {"contype": "0", "conaffinity": "1", "friction": friction(0.0)}
@@ -17,6 +16,11 @@ TOUCHED = {"contype": "0", "conaffinity": "1", "friction": friction(0.0)}
 
 def write_obstacles(document: Document) -> None:
     """Write the obstacles as geoms of the world."""
+    if not document.mechanism.obstacles:
+        return
+    # Imported here, as peers need the kernels.
+    from robosim.peers.mujoco_obstacles import surface_of
+
     for obstacle in document.mechanism.obstacles:
         if isinstance(obstacle, TriangleMesh):
             document.lost.add("obstacles whose mesh MuJoCo would take the hull of",
