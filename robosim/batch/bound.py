@@ -216,12 +216,13 @@ class Bound:
         # Groups with one model, and groups with differing models, are of different kinds.
         kinds = [group.kind for group in groups]
         begins = [g for g in range(whole) if g == 0 or kinds[g] != kinds[g - 1]]
-        step_states = step_function(handle, run)
+        step_states: Any = step_function(handle, run)
         of_runs = handle.kind, run.kind, step_states
         handles = np.array([group.handle.address for group in groups], dtype=np.int64)
         each = stepping.parts, self._memory.addresses, self.done
         rows = handles, *(array[: alone.start].reshape(whole, WIDTH) for array in each)
         jobs: list[Callable[[], None]] = []
+        take: Any
         for a, b in pairwise((*begins, whole)):
             take = group_step_function(groups[a].solver, kinds[a], *of_runs)
             jobs += [

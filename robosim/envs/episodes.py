@@ -123,8 +123,7 @@ class Episodes:
             self._loops, self._terms = task.loops(), task.functions().terms
             # numba looks at a record array for ten times as long as at one of plain records.
             records = self.chance.records.view(np.dtype((np.void, self.chance.records.dtype)))
-            arrays = task.arrays(self.now)
-            self._arrays = arrays._replace(drawn=np.asarray(records))
+            self._arrays = task.arrays(self.now)._replace(drawn=np.asarray(records))
             self._looks = not task.overrides("observe")
             self._judges = not (task.overrides("reward") or task.overrides("done"))
         first = np.asarray(task.observe(self.now.rows(self.everyone[:1])))

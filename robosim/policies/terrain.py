@@ -65,7 +65,7 @@ def _surface(obstacle: AnyShape) -> Heights:
         shape = obstacle.geometry
         assert shape.vertices is not None
         assert shape.faces is not None
-        R, x = quaternions.rotation_matrix(np.asarray(shape.quaternion)), shape.position
+        R, x = quaternions.rotation_matrix(np.asarray(shape.quaternion)), np.asarray(shape.position)
         return _triangles(np.asarray(shape.vertices) @ R.T + x, np.asarray(shape.faces))
     return _solid(obstacle)
 
