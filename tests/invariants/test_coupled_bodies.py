@@ -1,12 +1,13 @@
 """Contacts between the bodies of a tree: as the solver with multipliers has them."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from touching import box, clapping, free
 
-from robosim import ConvergenceError, Joint, Mechanism, Simulation
+from robosim import ContactPoint, ConvergenceError, Joint, Mechanism, Simulation
 
 KINDS = ("revolute", "prismatic", "spherical", "cylindrical", "planar", "universal")
 
@@ -72,6 +73,37 @@ def test_what_is_too_much_for_the_tree_goes_to_the_graph(boxes, away):
         solvers.add(sims[0].solver)
     assert solvers == ({"articulated", "ldu"} if away else {"articulated"})
     np.testing.assert_allclose(sims[0].q, sims[1].q, rtol=0, atol=1e-7)
+
+
+def test_springs_of_contacts_count_as_contacts_between_bodies():
+    """Two boxes with eight contacts each are not too much, but their two springs are."""
+    robot, q = laden(2)
+    soft = [replace(shape, stiffness=1e5) for shape in robot.bodies[0].collisions]
+    robot = replace(robot, bodies=(replace(robot.bodies[0], collisions=soft), *robot.bodies[1:]))
+    sims = [Simulation(robot, 2e-3, solver=solver, tolerance=1e-11) for solver in (None, "ldu")]
+    for sim in sims:
+        sim.set_state(q)
+        for _ in range(20):
+            sim.step()
+    assert len(sims[0].contacts()) == 8
+    assert sims[0].solver == "ldu"
+    np.testing.assert_allclose(sims[0].q, sims[1].q, rtol=0, atol=1e-7)
+
+
+def test_contacts_with_the_ground_are_none_between_bodies():
+    """Twenty of them, which trees take one by one."""
+    robot = clapping("revolute", "floating")
+    places = itertools.product((-0.2, -0.1, 0.0, 0.1, 0.2), (-0.3, -0.1, 0.1, 0.3), (-0.05,))
+    points = tuple(ContactPoint(str(place), "trunk", place) for place in places)
+    robot = replace(robot, contacts=points, obstacles=())
+    sim = Simulation(robot, 2e-3)
+    q = np.array(robot.home)
+    q[2] = 0.05
+    sim.set_state(q)
+    for _ in range(5):
+        sim.step()
+    assert np.count_nonzero(sim.contact_forces()[:, 2] > 0) > 16
+    assert sim.solver == "articulated"
 
 
 def test_a_tree_that_was_asked_for_says_what_it_does_not_take():

@@ -177,6 +177,14 @@ def test_units_that_meet_are_solved_together() -> None:
     assert abs(one.v[0] - 1.0) > 0.5  # they have hit each other
 
 
+def test_units_side_by_side_stay_apart() -> None:
+    """Boxes that overlap along x and z, but not along y."""
+    boxes = [free(box(f"{k}"), (0.1 * k, 2.0 * k, 0.0)) for k in range(3)]
+    sim = Simulation(boxes[0].add(boxes[1]).add(boxes[2]), gravity=(0, 0, 0))
+    sim.run(0.2)
+    assert len(sim.islands) == 3
+
+
 def test_how_a_run_is_divided_changes_no_bit() -> None:
     reference, log = met(), None
     log = reference.run(1.5)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from touching import ball, free, poses
 
 from robosim import Body, ContactPoint, ConvergenceError, Joint, Mechanism, Simulation
 from robosim.models.builders import chain, cube
@@ -164,3 +165,38 @@ def test_the_same_failure_under_a_python_controller():
             sim.run(10.0, controller)
         errors.append(str(caught.value))
     assert errors[0] == errors[1]
+
+
+@pytest.mark.parametrize(
+    ("leg", "sole", "start"),
+    [({"stiffness": 2e3}, {}, (0.0, -0.1)), ({"damping": 100.0}, {"stiffness": 5e3}, (-0.1, 0.0))],
+    ids=["by a leg's spring", "by the ground, with a damper"],
+)
+def test_work_of_springs_and_dampers_divides_no_step(leg, sole, start):
+    """A foot and what it carries are thrown up: much work in a step, all of it explained."""
+    bodies = tuple(Body(name, 1.0, 0.01 * np.eye(3)) for name in ("foot", "load"))
+    joints = (
+        Joint("rail", "prismatic", None, "foot", (0, 0, 1)),
+        Joint("leg", "prismatic", "foot", "load", (0, 0, 1), **leg),
+    )
+    point = ContactPoint("sole", "foot", (0.0, 0.0, 0.0), **sole)
+    sim = Simulation(Mechanism("launch", bodies, joints, contacts=(point,)), 5e-3)
+    sim.set_state(start)
+    log = sim.run(0.1)
+    assert log.samples.substeps.max() == 1
+    assert sim.contact_forces().max() == 0.0  # it has taken off
+    assert sim.v[0] > 1.0
+
+
+def test_an_undivided_step_does_not_lead_through_what_it_meets():
+    """Nor is it taken if it may not be divided: one ball would come out behind the other."""
+    robot = free(ball("fast", 0.05), ball("slow", 0.05), self_collision=True)
+    for most in (1, 64):
+        sim = Simulation(robot, 1e-2, gravity=(0, 0, 0), max_substeps=most)
+        sim.set_state(poses((0, 0, 0), (0.3, 0.01, 0)), [60.0, *np.zeros(11)])
+        if most == 1:
+            with pytest.raises(ConvergenceError):
+                sim.step()
+        else:
+            sim.step()
+            assert sim.v[6] > 10.0
