@@ -81,6 +81,20 @@ def test_a_block_slides_to_rest(timestep, accuracy, every):
     assert abs(sim.v).max() < (1e-9 if every == 1 else 1e-8)
 
 
+@pytest.mark.parametrize("timestep", [0.001, 0.02])
+@pytest.mark.parametrize("accuracy", [1e-3, 1e-5])
+def test_a_block_slides_until_it_has_the_speed_of_its_belts(timestep, accuracy):
+    """They run under its corners at 1 m/s. It comes v^2 / (2 mu g) less far, in few intervals."""
+    robot = block(0.5)
+    belts = tuple(replace(c, surface_velocity=(-1.0, 0.0, 0.0)) for c in robot.contacts)
+    sim = Simulation(replace(robot, contacts=belts), timestep, accuracy=accuracy)
+    sim.set_state([0, 0, 0.05, 1, 0, 0, 0])
+    sim.run(0.4)
+    assert abs(sim.q[0] - (0.4 - 1.0 / (2 * 0.5 * G))) < 0.2 * accuracy
+    assert abs(sim.v - [1.0, 0, 0, 0, 0, 0]).max() < 1e-8
+    assert sim.step_sizes.intervals < 1000
+
+
 @pytest.mark.parametrize("accuracy", [1e-3, 1e-4, 1e-5, 1e-6])
 def test_a_ball_bounces_on_a_spring(accuracy):
     """Two bounces on k = 1e4 N/m, whose force sets in and ends within steps of 10 ms."""
