@@ -298,3 +298,11 @@ def test_forces_of_a_run_fit_where_they_are_held():
     sim = MinimalSimulation(robot, 1e-3)
     assert robot.v_offsets[-1] > robot.nv
     assert len(sim.engine.parts.loads.tau) == robot.v_offsets[-1]
+
+
+def test_loops_are_closed_as_well_as_the_tolerance_asks_for() -> None:
+    """And in as few iterations: to rounding only where that is asked for."""
+    coarse, fine = (MinimalSimulation(rhombus(), 0.01, tolerance=t) for t in (1e-4, 1e-12))
+    iterations = [int(sim.run(0.3).iterations.sum()) for sim in (coarse, fine)]
+    assert 2 * iterations[0] <= iterations[1]
+    assert fine.constraint_violation() < 1e-13 < coarse.constraint_violation() < 1e-4 * 0.01
