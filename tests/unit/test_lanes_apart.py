@@ -114,6 +114,20 @@ def test_states_go_apart_where_lanes_take_longer() -> None:
         np.testing.assert_array_equal(batch.q, runs[0].q[:WIDTH, k + 4])
 
 
+@pytest.mark.parametrize("at", [100, 150])
+def test_a_state_that_fails_apart_stops_alone(at: int) -> None:
+    """It gets a torque that nothing withstands, for one step."""
+    steps, targets = 180, at_random(1.0, 180)
+    torques = np.zeros((WIDTH, steps, A1.nu))
+    torques[3, at] = 1e9
+    batch = batch_of(5e-3)
+    out = batch.rollout(steps, torques, controller=SERVO, targets=targets)
+    assert np.ptp(out.iterations[:, at - 5 : at], axis=0).all()  # no step of them is in lanes
+    others = np.arange(WIDTH) != 3
+    assert out.done.tolist() == np.where(others, steps, at).tolist()
+    assert out.failed.tolist() == (~others).tolist()
+
+
 def test_states_that_stand_stay_in_lanes() -> None:
     batch = batch_of(2e-3)
     out = batch.rollout(300, controller=SERVO)
