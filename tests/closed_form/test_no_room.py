@@ -7,7 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from robosim import Body, ContactPoint, Geometry, HalfSpace, Joint, Mechanism, Simulation
+from robosim import (
+    Body,
+    ContactPoint,
+    ConvergenceError,
+    Geometry,
+    HalfSpace,
+    Joint,
+    Mechanism,
+    Simulation,
+)
 
 DT, STEPS = 5e-3, 60
 TIME = STEPS * DT
@@ -37,6 +46,13 @@ def test_a_rail_holds_what_touches_the_floor(solver, room):
     # Held forces act half at a start: the position lags by the first half step's share.
     assert sim.q[0] == pytest.approx(0.5 * TIME**2, abs=1e-9)
     assert sim.contacts() == []
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_rail_that_holds_something_inside_the_floor_is_told(solver):
+    sim = Simulation(cart(-1e-3), DT, solver=solver)
+    with pytest.raises(ConvergenceError, match=r"0.001 m inside of what it cannot pass"):
+        sim.step()
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
