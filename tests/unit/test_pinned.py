@@ -45,10 +45,7 @@ def test_what_fits_exactly_between_faces_gets_room(walls, x, expected) -> None:
     system, work = sim.parts.memory.system, sim.parts.work
     active = work.active[1 : work.active[0] + 1]
     normals, moving = system.contacts["frame"][active, 2, 0], work.slots["body"][active] == 0
-    sides = {
-        round(normal) if moves else -round(normal)
-        for normal, moves in zip(normals, moving, strict=True)
-    }
+    sides = set(np.where(moving, normals, -normals).round().tolist())
     assert len(sides) == len(walls)
     system.contacts["step_back"] = 0.0
     loosened(system, work)
