@@ -769,6 +769,18 @@ def test_a_box_on_flat_terrain_stands_on_its_corners():
     assert corners == {(x, y) for x in (-0.3, 0.3) for y in (-0.4, 0.4)}
 
 
+def test_both_walls_of_a_trough_are_touched():
+    """A cylinder that lies along it touches each with a line."""
+    vertices = [[x, y, abs(y)] for y in (-1.0, 0.0, 1.0) for x in (-2.0, 2.0)]
+    faces = [[0, 1, 3], [0, 3, 2], [2, 3, 5], [2, 5, 4]]
+    trough = TriangleMesh(Geometry("mesh", vertices=vertices, faces=faces))
+    along = pose((0, 0, 0.3 * np.sqrt(2)), (np.sqrt(0.5), 0, np.sqrt(0.5), 0))
+    features = scene(trough, SHAPES["cylinder"]).find(WORLD, along, margin=1e-3)
+    np.testing.assert_allclose(features["gap"], 0.0, rtol=0, atol=1e-9)
+    sides = [measure(feature, WORLD, along)[1][1] for feature in features]
+    np.testing.assert_allclose(sorted(sides), np.sqrt(0.5) * np.array((-1, -1, 1, 1)), atol=1e-9)
+
+
 def test_a_ridge_is_touched_as_an_edge():
     """A convex edge of the terrain has the normals between those of its sides."""
     roof = HeightField([[0, 0, 0], [0.5, 0.5, 0.5], [0, 0, 0]], (1.0, 1.0))
@@ -877,6 +889,25 @@ def test_a_cylinder_along_an_edge_touches_where_both_are(by):
     found = scene(beam, roller).find(edge_up, along, margin=0.01)
     np.testing.assert_allclose(found["gap"], 0.0, rtol=0, atol=1e-6)
     assert len(found) == 2
+
+
+DRUMS = scene(Geometry("cylinder", (0.3, 0.5)), Geometry("cylinder", (0.2, 0.4)))
+
+
+def test_rims_that_cross_in_a_point_touch_once():
+    """A cylinder stands beside the axis of another one, by both radii."""
+    assert len(DRUMS.find(pose(), pose((0.5, 0.0, 0.45)), margin=0.01)) == 1
+
+
+@pytest.mark.parametrize("turn", [(-1, -0.6), (1, 1), (-1, 2), (2.4, -1.2)])
+def test_a_cap_is_as_near_to_another_one_that_it_hardly_reaches(turn):
+    """Nearly flat on that, and over no more of that than a part in a million of the radii."""
+    lean, way = 1e-4 * np.array(turn), np.linalg.norm(turn)
+    x = (*(0.4999995 * np.array((-turn[1], turn[0])) / way), 0.46)
+    at = pose(x, (1.0, *lean, 0.0))
+    found = DRUMS.find(pose(), at, margin=0.05)["gap"]
+    drums = Geometry("cylinder", (0.3, 0.5)), Geometry("cylinder", (0.2, 0.4))
+    assert found.min() == pytest.approx(separation(drums[0], pose(), drums[1], at), abs=1e-6)
 
 
 DEEP = (
