@@ -255,6 +255,17 @@ def on(base: str, body: Body, friction: float = 0.3) -> tuple[Mechanism, float]:
     return replace(robot, bodies=(*robot.bodies, heavy), joints=(*robot.joints, joint)), 0.2
 
 
+def test_boxes_on_shared_springs_take_few_iterations():
+    """Four corners of each push one spring, of both bodies: Newton's direction is exact."""
+    boxes = [yielding(box(name), 1e4) for name in "ab"]
+    robot = free(*boxes, obstacles=(HalfSpace(),), self_collision=True)
+    sim = Simulation(robot, 5e-3, islands=False, tolerance=1e-12)
+    sim.set_state(poses((0, 0, 0.1), (0.02, 0.01, 0.3)))
+    iterations = [sim.step().iterations for _ in range(10)]
+    assert len(sim.contacts()) == 8
+    assert max(iterations[4:]) <= 4
+
+
 @pytest.mark.parametrize("base", ["plane", "ground", "terrain", "box", "drum"])
 @pytest.mark.parametrize(("kind", "height", "points"), [("box", 0.05, 4), ("cylinder", 0.05, 3)])
 def test_a_face_rests_on_as_many_springs_as_it_lies_on_points(kind, height, points, base):

@@ -62,6 +62,24 @@ def test_without_substeps_the_whip_fails_and_says_where():
         assert part in str(error)
 
 
+def test_a_step_that_fails_names_the_body_that_moves():
+    """Of three pendulums the last one swings, and slowly: all that is left is of that."""
+    bodies = tuple(Body(name, 1.0, 0.01 * np.eye(3)) for name in ("first", "second", "third"))
+    joints = tuple(
+        Joint(f"of {b.name}", "revolute", None, b.name, (0, 1, 0), (0, 3.0 * k, 0), (0, 0, 0.5))
+        for k, b in enumerate(bodies)
+    )
+    robot = Mechanism("pendulums", bodies, joints)
+    sim = Simulation(
+        robot, 1e-2, max_iterations=1, max_substeps=1, tolerance=1e-13, islands=False,
+        solver="articulated",
+    )  # fmt: skip
+    sim.set_state([0, 0, 0.3], [0, 0, 0.3])
+    with pytest.raises(ConvergenceError) as caught:
+        sim.run(0.05)
+    assert caught.value.body == "third"
+
+
 @pytest.mark.parametrize("max_substeps", [1, 4, 64])
 def test_a_failed_step_leaves_the_last_knot(max_substeps):
     """Everything that the robot is: coordinates, velocities, bodies, energy; and it goes on."""

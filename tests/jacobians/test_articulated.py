@@ -58,6 +58,22 @@ def compare_directions(robot: Mechanism, rng: np.random.Generator) -> None:
     np.testing.assert_allclose(found[0], found[1], rtol=0, atol=1e-10 * scale)
 
 
+@pytest.mark.parametrize("massless", [0, 1, 2])
+def test_a_matrix_of_something_that_nothing_resists_is_singular(massless):
+    """Each of three bodies on hinges of their own."""
+    bodies = [Body(f"b{k}", 1.0, np.eye(3)) for k in range(3)]
+    joints = [Joint(f"j{k}", "revolute", None, f"b{k}", (0, 1, 0)) for k in range(3)]
+    sim = Simulation(Mechanism("hinges", bodies, joints), islands=False, solver="articulated")
+    info = sim.engine.single.values.infos[0]
+    start_newton(*parts_of(sim), sim.parts.options, KAPPA, info)
+    assert newton_direction(*parts_of(sim), sim.timestep, KAPPA, info) == 0
+    model = sim.parts.model.bodies.copy()
+    model["mass"][massless], model["inertia"][massless] = 0.0, 0.0
+    parts = (sim.parts.model._replace(bodies=model), *parts_of(sim)[1:])
+    sim.parts.memory.system.inertias["J"][massless] = 0.0
+    assert newton_direction(*parts, sim.timestep, KAPPA, info) != 0
+
+
 @pytest.mark.parametrize("base", KINDS)
 @pytest.mark.parametrize("contacts", [0, 1])
 def test_newton_direction(base, contacts):

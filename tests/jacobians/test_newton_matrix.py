@@ -12,6 +12,8 @@ from random_mechanisms import random_coordinates, random_tree
 from robosim import Anisotropy, Body, Geometry, Joint, Mechanism, Simulation, Soft, Tendon
 from robosim.compiled.elimination import depth_first_order, eliminate
 from robosim.description.contact_points import contact_points
+from robosim.kernels.compiler.jit import entry
+from robosim.kernels.equations.soft import least_curvature
 from robosim.tendons import Point, Pulley, Wrap
 
 STEP = 1e-6
@@ -274,6 +276,37 @@ def test_the_hessian_of_soft_solids_is_made_positive():
             least, *_, largest = np.linalg.eigvalsh(w["K"])
             np.testing.assert_allclose(w["K"], w["K"].T, rtol=0, atol=1e-12 * largest)
             assert least > -0.5 * mass[n] * (1 + 1e-9) - 1e-9 * largest
+
+
+@entry
+def curvature_of(elements, own):
+    return least_curvature(elements[0], own[0])
+
+
+def test_the_least_curvature_of_soft_solids_is_that_of_stretches_or_of_turns():
+    """Of the Hessian of the energy, by differences of the stress; of turns by a bound."""
+    rng, found, step = np.random.default_rng(11), [], 1e-6
+    sim = set_up(soft_between_bodies(rng, 30.0), rng)
+    elements, own = sim.parts.model.elements, sim.parts.work.elements
+    mu, lam, alpha = (float(elements[0][name]) for name in ("mu", "lam", "alpha"))
+
+    def stress(F):
+        J = np.linalg.det(F)
+        return mu * (1 - 1 / (np.sum(F * F) + 1)) * F + lam * (J - alpha) * J * np.linalg.inv(F).T
+
+    for _ in range(20):
+        F, w = np.diag(rng.uniform(0.3, 1.6, 3)), own[0]
+        w["F"], w["J"], w["once"] = F, np.linalg.det(F), 1 / (np.sum(F * F) + 1)
+        w["shear"], w["press"] = mu * (1 - w["once"]), lam * (w["J"] - alpha)
+        turns = w["shear"] - abs(w["press"]) * F.max()
+        units = step * np.eye(9).reshape(9, 3, 3)
+        H = np.array([(stress(F + unit) - stress(F - unit)).ravel() for unit in units]) / (2 * step)
+        stretches, least = np.linalg.eigvalsh(H[::4, ::4])[0], np.linalg.eigvalsh(H)[0]
+        found.append(curvature_of(elements, own))
+        assert found[-1] == pytest.approx(min(turns, stretches), abs=1e-6 * mu)
+        assert found[-1] < least + 1e-6 * mu
+        found[-1] = stretches < turns
+    assert 0 < sum(found) < len(found)  # either has its turn
 
 
 def test_unused_rows_are_an_identity():

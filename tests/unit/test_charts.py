@@ -57,6 +57,7 @@ CHARTS = {
         SplineCurve(SCATTERED),
         Hinge((1, 1, 1)),
     ),
+    "arm": Composite(Screw((1, 0, 2), 0.1), ExponentialBall(), Slide((0, 1, 0))),
 }  # fmt: skip
 
 
