@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from touching import G, about_y, ball, box, free, poses
+from touching import G, about_y, ball, box, free, poses, roller
 
 from robosim import (
     Body,
@@ -383,6 +383,21 @@ def test_a_box_that_falls_flat_rises_flat():
         sim.step()
     assert sim.energy() - G * 0.1 == pytest.approx(G * 0.2 * e**2, rel=1e-6)
     np.testing.assert_allclose(sim.v[3:], 0, atol=1e-8)
+
+
+def test_a_coin_that_rolls_is_not_hit_by_what_it_rolls_on():
+    """Its lowest point comes down from above, but the rim touches all the time."""
+    lean, ends = 0.5, []
+    for e in (0.0, 0.5):
+        coin = roller("coin", "cylinder", 0.1, 0.02)
+        shape = replace(coin.collisions[0], restitution=e)
+        sim = Simulation(free(replace(coin, collisions=(shape,)), obstacles=(HalfSpace(),)), 1e-3)
+        half = (np.pi / 2 - lean) / 2
+        height = 0.1 * np.cos(lean) + 0.01 * np.sin(lean)
+        sim.set_state([0, 0, height, np.cos(half), np.sin(half), 0, 0], [0.2, 0, 0, 0, 0, -4.0])
+        sim.run(0.3)
+        ends.append(sim.q[:3])
+    np.testing.assert_allclose(*ends, rtol=0, atol=1e-3)
 
 
 def test_copies_go_on_with_every_bit():

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from touching import ball, free, poses
 
 from robosim import Body, Geometry, HalfSpace, Joint, Mechanism, Simulation
 from robosim.models.builders import cube
@@ -109,3 +112,19 @@ def test_a_block_thrown_up_a_slope_slides_back(speed, friction):
     assert np.all(v <= chords[:-1] + 1e-9)
     assert np.all(v >= chords[1:] - 1e-9)
     assert v[-1] < -0.2
+
+
+def test_soft_balls_that_turn_on_each_other_slip_as_both_surfaces_do():
+    """Where they overlap, surfaces are apart: velocities are those of the motion none the less."""
+    balls = []
+    for name, radius in (("small", 0.1), ("large", 0.15)):
+        one = ball(name, radius)
+        balls.append(replace(one, collisions=(replace(one.collisions[0], stiffness=2e4),)))
+    robot, dt = free(*balls, contact_pairs=[("small", "large")]), 5e-4
+    sim = Simulation(robot, dt, gravity=(0, 0, 0), tolerance=1e-12, islands=False)
+    v = [0, 0, 0.5, 0, 8, 1, 0, 0, -0.5, 3, -5, 0]
+    sim.set_state(poses((0, 0, 0), (0.01, 0, 0.245)), v)
+    log = sim.run(0.01)
+    assert len(sim.contacts()) == 1
+    found = (log.q[2:, 0] - log.q[:-2, 0]) / (2 * dt)
+    np.testing.assert_allclose(log.v[1:-1, 0], found, rtol=0, atol=5e-4)
