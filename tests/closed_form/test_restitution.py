@@ -385,6 +385,45 @@ def test_a_box_that_falls_flat_rises_flat():
     np.testing.assert_allclose(sim.v[3:], 0, atol=1e-8)
 
 
+@pytest.mark.parametrize("dt", [1e-2, 5e-3])
+def test_a_ball_on_a_plate_that_lies_on_the_ground(dt):
+    """The plate is not approached by the ground before the ball has hit it: one after the other."""
+    e, fall, m, M = 0.7, 0.1, 1.0, 2.0
+    bodies = box("plate", (0.4, 0.4, 0.1), M), ball("ball", 0.1, m)
+    bodies = [
+        replace(b, collisions=tuple(replace(s, restitution=e) for s in b.collisions))
+        for b in bodies
+    ]
+    robot = free(*bodies, contact_pairs=[("plate", "ball")], obstacles=(HalfSpace(),))
+    sim = Simulation(robot, dt, islands=False, tolerance=1e-12)
+    sim.set_state(poses((0, 0, 0.05), (0, 0, 0.2 + fall)))
+    hit = np.sqrt(2 * fall / G)
+    sim.run(dt * np.ceil(hit / dt))
+    below, above = 0.0, -np.sqrt(2 * G * fall)
+    for _ in range(100):
+        if below - above > 0.01:
+            push = (1 + e) * (below - above) * m * M / (m + M)
+            below, above = below - push / M, above + push / m
+        elif below < -0.01:
+            below *= -e
+    fallen = G * (sim.time - hit)
+    np.testing.assert_allclose(sim.v[[2, 8]], (below - fallen, above - fallen), rtol=0, atol=2e-3)
+
+
+def test_what_is_near_is_not_hit_along_with_what_is_reached():
+    """Balls that land one after the other within a step bounce as each does alone."""
+    heights, ends = (0.4, 0.41, 0.405), []
+    shape = replace(ball("b").collisions[0], restitution=0.8)
+    balls = [replace(ball(f"b{k}"), collisions=(shape,)) for k in range(3)]
+    for which in ((0, 1, 2), (0,), (1,), (2,)):
+        robot = free(*(balls[k] for k in which), obstacles=(HalfSpace(),))
+        sim = Simulation(robot, 1e-2, islands=False)
+        sim.set_state(poses(*((float(k), 0, heights[k]) for k in which)))
+        sim.run(0.4)
+        ends.append(sim.q[2::7])
+    np.testing.assert_allclose(ends[0], np.concatenate(ends[1:]), rtol=0, atol=5e-4)
+
+
 def test_a_coin_that_rolls_is_not_hit_by_what_it_rolls_on():
     """Its lowest point comes down from above, but the rim touches all the time."""
     lean, ends = 0.5, []
