@@ -56,6 +56,18 @@ def test_a_rail_that_holds_something_inside_the_floor_is_told(solver):
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
+def test_a_whole_step_is_given_up_sooner_than_its_parts(solver):
+    """It may be divided. The same for parts that may not: they have more attempts."""
+    iterations = []
+    for most in (1, 2):
+        sim = Simulation(cart(-1e-3), DT, solver=solver, max_substeps=most)
+        with pytest.raises(ConvergenceError) as caught:
+            sim.step()
+        iterations.append(caught.value.iterations)
+    assert 0 < iterations[0] < 0.9 * (iterations[1] - iterations[0])
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
 def test_wheels_of_a_planar_base_roll_without_resistance(solver):
     """Two slides and a hinge carry it; the wheels are balls on axles whose lowest points touch."""
     frame = Body("frame", 2.0, 0.1 * np.eye(3))
