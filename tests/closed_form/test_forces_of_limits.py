@@ -76,3 +76,13 @@ def test_a_held_tendon_tells_its_force():
     for _ in range(5):
         sim.step([1.0, 0.0])
     assert sim.drive_forces()["sum"] == pytest.approx(0.4, rel=1e-6)
+
+
+@pytest.mark.parametrize("solver", ["articulated", "ldu"])
+def test_a_limit_is_not_passed_in_a_step_that_starts_at_rest(solver):
+    """Nothing foretells it: a torque turns a hinge by 0.8 rad, and the limit is at 0.5 rad."""
+    body = Body("arm", 1.0, np.eye(3))
+    hinge = Joint("hinge", "revolute", None, "arm", (0, 0, 1), upper=0.5)
+    sim = Simulation(Mechanism("arm", (body,), (hinge,)), 0.1, solver=solver)
+    sim.step([160.0])
+    assert sim.q[0] == pytest.approx(0.5, abs=1e-6)

@@ -128,3 +128,23 @@ def test_soft_balls_that_turn_on_each_other_slip_as_both_surfaces_do():
     assert len(sim.contacts()) == 1
     found = (log.q[2:, 0] - log.q[:-2, 0]) / (2 * dt)
     np.testing.assert_allclose(log.v[1:-1, 0], found, rtol=0, atol=5e-4)
+
+
+def test_what_turns_along_with_something_has_its_rate():
+    """A ball on the axis of a turntable, which friction against turning alone carries along."""
+    one, table = ball("ball", 0.1), Body("table", 5.0, np.eye(3))
+    shape = replace(one.collisions[0], torsional_friction=0.02)
+    table = replace(table, collisions=(Geometry("box", (1.0, 1.0, 0.1)),))
+    robot = Mechanism(
+        "turntable",
+        (table, replace(one, collisions=(shape,))),
+        (
+            Joint("axle", "revolute", None, "table", (0, 0, 1)),
+            Joint("free", "floating", None, "ball"),
+        ),
+        self_collision=True,
+    )
+    sim = Simulation(robot, 5e-3)
+    sim.set_state([0, 0, 0, 0.15, 1, 0, 0, 0], [3.0, 0, 0, 0, 0, 0, 3.0])
+    log = sim.run(0.2)
+    np.testing.assert_allclose(log.v[:, [0, 6]], 3.0, rtol=0, atol=1e-5)

@@ -231,6 +231,16 @@ def test_joints_hold_to_rounding():
     assert sim.constraint_violation() < 1e-13
 
 
+def test_joints_that_have_come_apart_close_in_a_step():
+    """As rounding may part them, so that it does not add up."""
+    sim = Simulation(builders.chain(3), 0.01, solver="articulated")
+    sim.set_state([0.3, -0.4, 0.5])
+    sim.step()
+    sim.parts.state.bodies["x"][1] += 1e-7
+    sim.parts.memory.system.valid[:] = 0
+    assert sim.step().violation < 1e-14
+
+
 def test_the_default_and_what_is_refused():
     body = Body("b", 1.0, np.eye(3))
     hinge = Joint("j", "revolute", None, "b")
