@@ -14,6 +14,7 @@ from robosim.compiled.elimination import depth_first_order, eliminate
 from robosim.description.contact_points import contact_points
 from robosim.kernels.compiler.jit import entry
 from robosim.kernels.equations.soft import least_curvature
+from robosim.kernels.equations.tendon import is_tendon, place_tendon_blocks
 from robosim.tendons import Point, Pulley, Wrap
 
 STEP = 1e-6
@@ -217,6 +218,14 @@ def test_newton_matrix_of_points_that_share_a_spring():
     assert slopes[1] < 1e-7 * np.abs(contacts["s"][:count] * works["d_gamma"][:count]).max()
 
 
+@entry
+def place_tendons(model, system, work):
+    for j in range(model.joints.shape[0]):
+        joint = model.joints[j]
+        if is_tendon(joint):
+            place_tendon_blocks(model, joint, work.span1, work.span2, work.joints[j], system.blocks)
+
+
 def test_newton_matrix_of_tendons():
     rng = np.random.default_rng(6)
     robot = random_tree(rng, 7, "floating", KINDS, 0)
@@ -231,6 +240,12 @@ def test_newton_matrix_of_tendons():
     assert sim.parts.work.active[0] == 2  # its limit and its friction
     assert len(sim.parts.model.spans) == 5
     assert_newton_matrix(sim)
+    # Lines of the cache have two numbers more, which belong to no block.
+    blocks = sim.parts.memory.system.blocks["F"]
+    blocks[:] = np.nan
+    place_tendons(sim.parts.model, sim.parts.memory.system, sim.parts.work)
+    assert np.isfinite(blocks).any()
+    assert np.isnan(blocks[:, :, 6:]).all()
 
 
 def soft_between_bodies(rng: np.random.Generator, young: float) -> Mechanism:
