@@ -57,6 +57,10 @@ class Counters:
             last = infos[row : row + 1].copy(), 0
         return replace(self, last=last, drove=(self.steps, torques))
 
+    def count_fourth(self, infos: NDArray[np.void]) -> None:
+        """Count the steps of order four among these."""
+        self.fourth_order_steps += int(np.count_nonzero(infos["order"] == 4))
+
     def assign(self, other: Counters) -> None:
         """Copy the counts of another simulation."""
         for one in fields(self):

@@ -274,9 +274,7 @@ class Engine(Alone):
             counters, done, infos = self.counters, self._done, run.values.infos
             done[0] = reached = begin
             while True:
-                last = self.until(reached, end) if counters.away else end
-                if self._strict:
-                    last = min(last, reached + 1)
+                last = self.until(reached, end)
                 if self.step_states is None:
                     self.step_states = step_function(self.handle, run)
                 try:
@@ -290,15 +288,14 @@ class Engine(Alone):
                         self.count(reached - before, infos, reached - 1)
                     if counters.away:
                         self.count_away(reached - before)
-                if reached > before and self._strict:
-                    self._tighten()
+                if reached > before:
+                    self.tighten()
                 if reached == end:
                     return
                 if reached < last:
                     self._retry(infos[reached])
         finally:
-            if self._strict:
-                self._tighten()
+            self.tighten()
             self._stepping.release()
 
     def advance_once(self, run: Handle) -> None:
@@ -323,7 +320,7 @@ class Engine(Alone):
 
     def _retry(self, info: np.void) -> None:
         """Prepare a step that failed for another attempt, or raise its error."""
-        if not self.goes_on(info["status"]) and not self._loosen(info["status"]):
+        if not self.goes_on(info["status"]):
             raise failure(self.robot, self.parts, self.time, self.counters.steps == 0, info)
 
     def count(self, taken: int, infos: NDArray[np.void], row: int) -> None:
@@ -332,8 +329,7 @@ class Engine(Alone):
         counters.steps += taken
         counters.last = infos, row
         if self._is_fourth:
-            smooth = infos["order"][row + 1 - taken : row + 1] == 4
-            counters.fourth_order_steps += int(np.count_nonzero(smooth))
+            counters.count_fourth(infos[row + 1 - taken : row + 1])
 
     def _advance_limbs(self, step_states: StepFunction, run: Handle, end: int) -> None:
         """Take steps to `end` of a run in lanes of limbs, or by `step_states` where these part.
@@ -351,12 +347,14 @@ class Engine(Alone):
             run.values.infos["turner"][begin : self._done[0]] = -1.0
 
     def until(self, reached: int, end: int) -> int:
-        """The step, at most `end`, up to which the present solver continues after `reached`."""
+        """The step, at most `end`, up to which the present parts continue after `reached`."""
         counters = self.counters
         if counters.away == DUE:
             # Only now, so that results of the last step are read from the solver that took it.
             counters.away, counters.came_back = 0, counters.steps
             self.switch("articulated")
+        if self.is_loose:
+            return min(end, reached + 1)
         return min(end, reached + counters.away) if counters.away else end
 
     def count_away(self, taken: int) -> None:
@@ -380,24 +378,31 @@ class Engine(Alone):
             # Stiff contacts cost the articulated solver more digits than the one with multipliers.
             self._go_away()
         else:
-            return False
+            return self._loosen(status)
         return True
+
+    @property
+    def is_loose(self) -> bool:
+        """Whether contacts hold to the tolerance in the next step, and no better."""
+        return self._strict > 0.0
 
     def _loosen(self, status: int) -> bool:
         """Let contacts hold to the tolerance, as all other equations, in the next step alone.
 
-        The last resort: whether there is anything to loosen.
+        The last resort: whether there is anything to loosen. `tighten` has to follow that step.
         """
         options = self.parts.options
-        if status >= TURNS_FAR or self._strict or options.contact_speed >= options.tolerance:
+        if status >= TURNS_FAR or self.is_loose or options.contact_speed >= options.tolerance:
             return False
         self._strict = options.contact_speed
         looser = options._replace(contact_speed=options.tolerance)
         self.hand_over(self.parts._replace(options=looser))
         return True
 
-    def _tighten(self) -> None:
-        """Let contacts hold to what was asked for again."""
+    def tighten(self) -> None:
+        """Let contacts hold to what was asked for, if they do not."""
+        if not self.is_loose:
+            return
         options = self.parts.options._replace(contact_speed=self._strict)
         self._strict = 0.0
         self.hand_over(self.parts._replace(options=options))

@@ -64,7 +64,8 @@ class Simulation(Knot):
     max_iterations : int
         Newton iterations per attempt.
     max_substeps : int
-        Largest number of substeps into which a step is divided if its equations cannot be solved.
+        Largest number of equal substeps into which a step is divided if its equations cannot be
+        solved. Above 1, each of these is then divided by itself, into as many.
     order : int
         2, or 4: a composition of seven steps of order two. Steps with active contacts or limits,
         or with implicit PD, have order two in any case, as `StepInfo.order` reports. With an
@@ -96,7 +97,6 @@ class Simulation(Knot):
         Whether units of a world that are apart are solved by themselves: robots, free bodies, and
         all that joints, springs and the like hold together. Each then moves as it would alone, to
         the last bit, and at the same cost. Units that come near each other are solved together.
-        With steps of order four, all units are solved together.
     threads : int
         Number of threads that islands are shared among. The motion does not depend on it.
     sleep : float [s] or None
@@ -179,11 +179,11 @@ class Simulation(Knot):
             positive("sleep", sleep)
             if not islands or order != 2 or lanes:
                 raise OptionError(
-                    "sleep is of islands, which take steps of order two outside of lanes: leave "
+                    "sleep is of islands that take steps of order two, outside of lanes: leave "
                     "islands, order and lanes as they are by default, or sleep out"
                 )
         CompileNotice.install()
-        apart = islands and order == 2 and (len(units_of(robot)) > 1 or sleep is not None)
+        apart = islands and (len(units_of(robot)) > 1 or sleep is not None)
         fits = solver != "articulated" or is_tree_with_loops(robot, velocity_limits)
         if solver not in (None, "ldu", "articulated") or not fits:
             raise OptionError(

@@ -275,6 +275,8 @@ class Worlds(Alone):
         counters = self.counters
         counters.steps += steps
         counters.last = run.values.infos, row
+        if self._options.order == 4:
+            counters.count_fourth(run.values.infos[row + 1 - steps : row + 1])
         if self._stride < LONGEST:
             self._stride = min(2 * self._stride, LONGEST)
         if counters.steps % LONGEST == 0 and len(self.islands) < len(self.units):

@@ -316,8 +316,51 @@ def test_units_are_what_joints_and_springs_connect() -> None:
     ]  # fmt: skip
 
 
-def test_islands_are_as_many_as_units_only_with_order_two() -> None:
+def test_islands_are_as_many_as_units_unless_refused() -> None:
     world, _ = meeting()
     assert len(Simulation(world).islands) == 3
-    assert len(Simulation(world, order=4).islands) == 1
+    assert len(Simulation(world, order=4).islands) == 3
     assert len(Simulation(world, islands=False).islands) == 1
+
+
+def test_units_have_orders_of_their_own() -> None:
+    """A pendulum swings with order four beside a box that lies on the ground, as it does alone."""
+    world = double_pendulum().add(cube(), (4.0, 0.0, 0.0), prefix="b/")
+    q = np.array(world.home)
+    q[:2] = 0.7, -0.4
+    whole = Simulation(world, 0.01, order=4)
+    whole.set_state(q)
+    log = whole.run(1.0)
+    for (sim, places, rates, _), smooth in zip(
+        alone(world, timestep=0.01, order=4), (True, False), strict=True
+    ):
+        sim.set_state(q[places])
+        own = sim.run(1.0)
+        assert (sim.fourth_order_steps == 100) == smooth
+        np.testing.assert_array_equal(log.q[:, places], own.q)
+        np.testing.assert_array_equal(whole.v[rates], sim.v)
+    assert whole.fourth_order_steps == 0  # that of the worst island
+    assert whole.step().order == 2
+    falls = Simulation(world, 0.01, (0.0, 0.0, 0.0), order=4)
+    q[-5] += 1.0
+    falls.set_state(q, np.linspace(0.1, 0.8, world.nv))
+    falls.run(0.5, every=7)
+    assert falls.fourth_order_steps == falls.steps == 50
+
+
+def test_units_of_order_four_meet() -> None:
+    """They are solved together from there on, and keep their momentum."""
+    world, v = meeting()
+    one, other = (Simulation(world, 1e-3, (0, 0, 0), order=order) for order in (4, 2))
+    for sim in (one, other):
+        sim.set_state(world.home, v)
+    before, fewest = one.momentum(), 3
+    for _ in range(20):
+        one.run(0.1)
+        other.run(0.1)
+        fewest = min(fewest, len(one.islands))
+    assert (fewest, len(one.islands)) == (2, 3)
+    assert 0 < one.fourth_order_steps < one.steps
+    np.testing.assert_allclose(one.q, other.q, atol=1e-4)
+    for now, was in zip(one.momentum(), before, strict=True):
+        np.testing.assert_allclose(now, was, atol=1e-12)

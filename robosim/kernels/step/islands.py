@@ -120,6 +120,7 @@ def join_infos(info, whole, to, begins):
         whole.order, whole.attempt = info.order, info.attempt
         whole.gap, whole.violation = info.gap, info.violation
         whole.shortest, whole.error, whole.events = info.shortest, 0.0, 0
+    whole.order = min(whole.order, info.order)
     whole.iterations = max(whole.iterations, info.iterations)
     whole.substeps = max(whole.substeps, info.substeps)
     whole.attempt = max(whole.attempt, info.attempt)
