@@ -182,6 +182,20 @@ class Stepping:
         """Take the time steps of all or some states, and count the successful ones in `done`."""
         self.look()
         todo = np.arange(self.n) if todo is None else todo
+        try:
+            self._run_all(memory, steps, done, todo)
+        finally:
+            for i in todo:
+                self._tighten(int(i))
+
+    def _run_all(
+        self,
+        memory: BatchBuffers,
+        steps: int,
+        done: NDArray[np.int64],
+        todo: NDArray[np.int64],
+    ) -> None:
+        """Take the time steps of these states, with other parts where a step needs them."""
         while len(todo):
             # States with the other solver have other kernels.
             before = done[todo]
@@ -203,6 +217,8 @@ class Stepping:
                 for i, engine, start in zip(todo, engines, before, strict=True):
                     engine.counters.steps += int(done[i] - start)
                     engine.count_away(int(done[i] - start))
+                    if done[i] > start:
+                        self._tighten(int(i))
             todo = self.that_go_on(memory, todo, ends, steps, done)
 
     def that_go_on(
@@ -213,7 +229,7 @@ class Stepping:
         steps: int,
         done: NDArray[np.int64],
     ) -> NDArray[np.int64]:
-        """States with steps left that can continue, or repeat a step with another solver."""
+        """States with steps left that can continue, or repeat a step with other parts."""
         again = []
         for i, end in zip(todo, ends, strict=True):
             engine = self.sims[i].engine
@@ -227,6 +243,13 @@ class Stepping:
     def take_up(self, i: int) -> None:
         """Use the present solver of state i."""
         self.parts[i] = self.sims[i].engine.handle.address
+
+    def _tighten(self, i: int) -> None:
+        """Let the contacts of state i hold to what was asked for, after a step that needed less."""
+        engine = self.sims[i].engine
+        if engine.is_loose:
+            engine.tighten()
+            self.take_up(i)
 
     def _run_alike(
         self, memory: BatchBuffers, steps: int, todo: NDArray[np.int64], done: NDArray[np.int64]
@@ -289,6 +312,8 @@ class Stepping:
             share = slice(g * WIDTH, (g + 1) * WIDTH)
             parts = [sim.parts for sim in self.sims[share]]
             if not (ready[share].all() and np.all(done[share] == done[share][0])):
+                continue
+            if any(sim.engine.is_loose for sim in self.sims[share]):
                 continue
             if g not in self.groups or not self.groups[g].is_of(parts):
                 if g in self.groups:

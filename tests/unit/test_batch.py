@@ -163,6 +163,32 @@ def test_a_failure_is_flagged_and_stops_only_its_state() -> None:
 
 
 @pytest.mark.parametrize("lanes", [True, False])
+def test_steps_that_fail_are_solved_to_the_tolerance_as_those_of_a_simulation(lanes: bool) -> None:
+    """Contacts that are asked to be closer than numbers can tell, which few steps can have.
+
+    The tolerance of all other equations is enough for these, in that step alone.
+    """
+    robot, options = cube(), {"contact_speed": 1e-18, "max_substeps": 1}
+    q = np.array(robot.home)
+    q[2] += 1e-3
+    sim = Simulation(robot, 2e-3, islands=False, **options)
+    sim.set_state(q)
+    sim.run(0.06)
+    batch = BatchSimulation(robot, 9, 2e-3, threads=1, lanes=lanes, **options)
+    batch.set_state(q)
+    assert not batch.rollout(30).failed.any()
+    bound = batch.q
+    batch.set_state(q)
+    run = batch.bind(3)
+    for _ in range(10):
+        run.step()
+        assert not run.failed.any()
+    for found in (bound, batch.q):
+        np.testing.assert_allclose(found, np.tile(sim.q, (9, 1)), atol=1e-9 if lanes else 0.0)
+    assert {one.engine.parts.options.contact_speed for one in batch} == {1e-18}
+
+
+@pytest.mark.parametrize("lanes", [True, False])
 def test_knots_may_be_left_out(lanes: bool) -> None:
     """The motion is the same; of the result there is every fourth knot, and the last."""
     robot, runs = chain(3), []
