@@ -32,7 +32,8 @@ class StepInfo(NamedTuple):
     status : str
         "converged"; otherwise `ConvergenceError` is raised.
     substeps : int
-        1, or the number of substeps into which the step was divided.
+        1, or the number of substeps into which the step was divided. If these have several
+        lengths, how many of the shortest make a step: more than `max_substeps`.
     violation : float [m, or the sine of half an angle]
         Largest violation of a joint at the end of the step.
     gap : float [m]

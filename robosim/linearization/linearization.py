@@ -500,4 +500,14 @@ class MaximalLinearizer(Linearizer[Simulation]):
             twin.run(twin.timestep, PD.with_gains(given.gains))
         assert twin.engine.counters.last is not None
         infos, row = twin.engine.counters.last
-        return Solved(given, begin, int(infos["substeps"][row]))
+        substeps = int(infos["substeps"][row])
+        if substeps > twin.parts.options.max_substeps:
+            raise ConvergenceError(
+                given.time,
+                float(infos["residual"][row]),
+                int(infos["iterations"][row]),
+                substeps,
+                self.robot.bodies[int(infos["worst_body"][row])].name,
+                "It was solved in parts of several lengths, of which there are no derivatives.",
+            )
+        return Solved(given, begin, substeps)

@@ -126,6 +126,40 @@ def test_one_convex_problem_after_the_other(pile, dt, islands, at):
     sim.run(5 * dt)
 
 
+@pytest.mark.parametrize(
+    ("seed", "dt", "at"), [(254, 5, 0.28), (267, 10, 1.24), (659, 10, 0.22), (710, 5, 0.225)]
+)
+def test_a_step_in_parts_of_several_lengths(seed, dt, at):
+    """Of shapes with masses of 1 to 1e4: one part of it is hard, or a light body spins fast.
+
+    No division into equal parts was solved, for all attempts there are.
+    """
+    sim = Simulation(bin_of(4 + seed % 9, seed, 1e4, SHAPES), 1e-3 * dt)
+    sim.run(at)
+    start = sim.energy()
+    info = sim.step()
+    assert info.substeps > 64
+    assert info.residual < 1e-8
+    assert info.shortest == 1e-3 * dt / info.substeps
+    assert sim.energy() < start
+    assert sim.min_gap() > -1e-7
+    sim.run(5e-3 * dt)
+
+
+@pytest.mark.parametrize(("seed", "dt", "at"), [(245, 2, 0.28), (278, 5, 0.235)])
+def test_impacts_in_parts_of_steps_give_no_energy(seed, dt, at):
+    """Steps whose parts gave half of the energy that there was at the start."""
+    sim = Simulation(bin_of(4 + seed % 9, seed, 1e4, SHAPES), 1e-3 * dt)
+    most = 1e-3 * sim.energy()
+    sim.run(at)
+    energy, divided = sim.energy(), 0
+    for _ in range(5):
+        divided += sim.step().substeps > 1
+        assert sim.energy() < energy + most
+        energy = sim.energy()
+    assert divided
+
+
 def test_boxes_that_touch_in_all_places_there_are():
     """Where no slot is free for one more feature, a step is divided: they do not sink."""
     sim = Simulation(bin_of(11, 151, 1e4), 1e-2)

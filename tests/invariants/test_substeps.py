@@ -117,6 +117,27 @@ FEET = [ContactPoint(f"{x}{y}", "block", (x, y, -0.1)) for x in (-0.3, 0.3) for 
 
 
 @pytest.mark.parametrize("solver", ["articulated", "ldu"])
+def test_parts_of_several_lengths_follow_where_equal_ones_fail(solver):
+    """0.7 rad in the first half of a step, and 1.4 in the second, which is divided by itself."""
+    robot = wheel_on_a_block()
+    v, push, runs = np.zeros(robot.nv), np.zeros(robot.nv), []
+    v[-1], push[-1] = 6.0, 0.3
+    for most, parts in ((2, 4), (64, 4)):
+        sim = Simulation(robot, 0.1, (0, 0, 0), solver=solver, max_substeps=most)
+        sim.set_state(None, v)
+        before = sim.momentum()
+        assert sim.step(push).substeps == parts
+        for now, was in zip(sim.momentum(), before, strict=True):
+            np.testing.assert_allclose(now, was, rtol=0, atol=1e-14)
+        runs.append(sim)
+    # A half in place of two quarters, in which the discrete momentum is that of a larger angle.
+    np.testing.assert_allclose(runs[0].q, runs[1].q, rtol=0, atol=0.06)
+    assert not np.array_equal(runs[0].q, runs[1].q)
+    for sim in runs:
+        sim.step(-push)
+
+
+@pytest.mark.parametrize("solver", ["articulated", "ldu"])
 @pytest.mark.parametrize("feet", [[], FEET], ids=["flies", "stands"])
 def test_a_failed_step_leaves_no_trace(feet, solver):
     """Where its first part could be done, and the second turned a body too far: as if never tried.
@@ -138,9 +159,10 @@ def test_a_failed_step_leaves_no_trace(feet, solver):
         sim.step((-1) ** k * push)
     before = sim.copy()
     before.parts.memory.system.valid[:] = 0
-    # From 0.3 rad in half of the step to 0.7 rad in the first half and 1.4 rad in the second.
+    # From 0.3 rad in half of the step to 0.9 rad in the first half and 2.2 rad in the second. Of
+    # quarters, the third one is solved and the last one, of 1.2 rad, is not.
     with pytest.raises(ConvergenceError) as caught:
-        sim.step(300.0 * push)
+        sim.step(500.0 * push)
     assert caught.value.substeps == 2
     np.testing.assert_array_equal(sim.accelerations(), before.accelerations())
     for k in range(3):

@@ -181,6 +181,18 @@ def test_a_barrier_that_follows_the_impulse(smooth):
     compare(sim, 1e-7)
 
 
+def test_a_step_in_parts_of_several_lengths_has_none():
+    """1.4 rad in the second half of a step, which is halved once more: not silently by others."""
+    joint = Joint("axle", "revolute", None, "wheel", axis=(0, 0, 1))
+    wheel = Mechanism("wheel", (Body("wheel", 0.1, 1e-3 * np.eye(3)),), (joint,))
+    sim = Simulation(wheel, 0.1, max_substeps=2)
+    sim.set_state(v=[6.0])
+    with pytest.raises(ConvergenceError, match="parts of several lengths"):
+        linearize(sim, [0.3])
+    linearize(sim, [0.1])
+    assert sim.step([0.3]).substeps == 4
+
+
 def test_a_state_that_fails_is_named():
     """A ball that turns far in a step cannot be solved; the others have their derivatives."""
     sims = [simulation(builders.sphere()) for _ in range(3)]

@@ -20,9 +20,6 @@ from robosim.kernels.compiler.jit import bridge, kernel
 from robosim.kernels.equations.algebra import dot, fill
 from robosim.kernels.status import (
     CONVERGED,
-    NEEDS_BLOCKS,
-    NEEDS_GRAPH,
-    NEEDS_ROWS,
     NOT_SMOOTH,
     STRIKES,
     TURNS_FAR,
@@ -34,6 +31,7 @@ from robosim.kernels.step.events import BRIEF, REACHED, grace, presses
 from robosim.kernels.step.impact import bounce
 from robosim.kernels.step.interval import advance_by_impacts
 from robosim.kernels.step.saved import copy_guesses, copy_state, save
+from robosim.kernels.step.step import is_for_another
 from robosim.kernels.step.wants import BEGINS, EVENTS, FREE, MEANS, VELOCITIES
 
 SHORTEST = 1e-9  # [s], of a part
@@ -206,7 +204,7 @@ def advance_part(scheme, model, state, memory, loads, work, options, solver, dt,
 @kernel
 def ends_step(status, options):
     """Whether a step is left to another system or solver, as shorter parts would not help."""
-    if status in (NEEDS_BLOCKS, NEEDS_ROWS, NEEDS_GRAPH):
+    if is_for_another(status):
         return True
     unsolved = status < TURNS_FAR and status != CONVERGED
     return unsolved and options.hands_over

@@ -13,7 +13,6 @@ from robosim.kernels.equations.drag import work_of_drags
 from robosim.kernels.status import CONVERGED, GIVES_ENERGY, GOES_THROUGH, TURNS_FAR
 
 HALF_RADIAN = 0.8775825618903728  # its cosine
-FINE = 8  # parts of a step from which on impacts may do whatever work their equations ask for
 CURVED = 0.01  # part of the kinetic energy that impulses may give where things are curved
 GROSS = 0.9  # the same in fine parts, and the speed [m/s] from which on they may not give as much
 THROWN = 1.0
@@ -144,7 +143,7 @@ def passes_through(system, work):
 def check(model, state, system, loads, work, options, dt, info):
     """Whether a solution is a motion; a status.
 
-    In fine parts of a step, impulses may give energy unless that is nearly all that there is.
+    In the finest parts of a step, impulses may give energy unless that is nearly all there is.
     """
     if turns_far(work, info):
         return TURNS_FAR
@@ -152,7 +151,7 @@ def check(model, state, system, loads, work, options, dt, info):
         system, work
     ):
         return GOES_THROUGH
-    fine = 2 * info.substeps > min(FINE, options.max_substeps)
+    fine = info.substeps > options.max_substeps or options.max_substeps == 1
     touches = work.active[0] > 0
     if touches and constraints_give(model, state, system, loads, work, options, dt, fine):
         return GIVES_ENERGY

@@ -85,6 +85,8 @@ def advance_by_impacts(
         ahead = 0.0
         if bounce(scheme, model, state, memory, loads, work, options, soon, 0.0) == 0:
             impacts = IMPACTS
+        # From there on a step in parts of several lengths goes on, if the rest of this one fails.
+        work.part[0].at = end - left / options.dt
     if status == CONVERGED:
         info.gap, info.violation = min(gap, info.gap), max(violation, info.violation)
     elif impacts > 0 and info.substeps == 1:

@@ -39,7 +39,7 @@ def linearized_starts(scheme, plain, on, starts, plain_solver, solver, arc):
             status = step(
                 scheme, model, state, memory, loads, work, options, plain_solver, VELOCITIES, info
             )
-            if status != CONVERGED:
+            if status != CONVERGED or info.substeps > options.max_substeps:
                 starts.status[i] = UNSOLVED
                 continue
             starts.divided[i] = on.plain_info[0].substeps

@@ -1,8 +1,11 @@
 """One step: an interval, or parts of it where its equations cannot be solved undivided."""
 
+from math import floor
+
 import numpy as np
 
-from robosim.kernels.compiler.jit import kernel, stage
+from robosim.kernels.compiler.duals import are_duals
+from robosim.kernels.compiler.jit import bridge, kernel, stage
 from robosim.kernels.equations.algebra import fill
 from robosim.kernels.status import (
     CONVERGED,
@@ -17,6 +20,9 @@ from robosim.kernels.step.composition import PARTS, allowed_order, composed
 from robosim.kernels.step.interval import advance_by_impacts
 from robosim.kernels.step.saved import copy_guesses, copy_state, save
 from robosim.kernels.step.wants import BEGINS, MEANS, VELOCITIES
+
+UNEVEN = 2  # told of parts that are not of one length: that they are parts, and not fine ones
+SLIVER = 0.1  # of a part: what is left before its end is no part of its own
 
 
 @stage
@@ -65,9 +71,7 @@ def step(scheme, model, state, memory, loads, work, options, solver, wants, info
         else:
             copy_state(work.saved, state)
             copy_guesses(work.learned, memory.guesses)
-        if info.status == NEEDS_BLOCKS or info.status == NEEDS_ROWS:
-            return info.status
-        if info.status == NEEDS_GRAPH:
+        if is_for_another(info.status):
             return info.status
         unsolved = info.status < TURNS_FAR
         if info.order == 4:
@@ -78,7 +82,66 @@ def step(scheme, model, state, memory, loads, work, options, solver, wants, info
             info.surely, info.substeps = 1, max(1, info.divided)
         else:
             info.surely = 0
+            if info.substeps == 1 or (unsolved and options.hands_over) or are_duals(turn):
+                return info.status
+            return step_unevenly(
+                scheme, model, state, memory, loads, work, options, solver, wants, info
+            )
+
+
+@bridge
+def step_unevenly(scheme, model, state, memory, loads, work, options, solver, wants, info):
+    """Advance the state by options.dt in parts of several lengths; returns info.status.
+
+    A part that fails is halved, and what has been solved before it stays. The longest are as long
+    as those of the last division, the shortest have as small a part of these. But for the
+    shortest, impacts may give no more energy than in long parts. info.substeps is how many of the
+    shortest part make a step.
+    """
+    part, most, status = work.part[0], info.substeps, info.status
+    length = shortest = 1.0 / most
+    gap, violation, turn, turner = np.inf, 0.0, 1.0, 0.0
+    part.at = 0.0
+    while part.at < 1.0:
+        end = min((floor(part.at / length) + 1.0) * length, 1.0)
+        if end - part.at < SLIVER * length:
+            end = min(end + length, 1.0)
+        wanted = wants & MEANS
+        if part.at == 0.0:
+            wanted |= BEGINS
+        if end == 1.0:
+            wanted |= wants & VELOCITIES
+        dt = (end - part.at) * options.dt
+        info.substeps = UNEVEN if length * most * most > 1.0 else most * most
+        info.status = advance_by_impacts(
+            scheme, model, state, memory, loads, work, options, solver, dt, end, wanted, info
+        )
+        if info.status == CONVERGED:
+            part.at, shortest = end, min(shortest, length)
+            gap, violation = min(gap, info.gap), max(violation, info.violation)
+            if info.turn < turn:
+                turn, turner = info.turn, info.turner
+            if 2.0 * length * most <= 1.0 and floor(0.5 * end / length) == 0.5 * end / length:
+                length *= 2.0
+            continue
+        fill(0, memory.system.valid)
+        length *= 0.5
+        if length * most * most < 1.0 or is_for_another(info.status):
+            copy_state(work.saved, state)
+            copy_guesses(work.learned, memory.guesses)
+            info.substeps = most
+            if not is_for_another(info.status):
+                info.status = status
             return info.status
+    info.gap, info.violation, info.turn, info.turner = gap, violation, turn, turner
+    info.substeps = int(1.0 / shortest)
+    return info.status
+
+
+@kernel
+def is_for_another(status):
+    """Whether a step is left to another system or solver, as shorter parts would not help."""
+    return status in (NEEDS_BLOCKS, NEEDS_ROWS, NEEDS_GRAPH)
 
 
 @kernel
