@@ -26,7 +26,7 @@ from robosim.policies.task import (
     PerJoint,
     PolicyTask,
 )
-from robosim.policies.terrain import Terrain
+from robosim.rays.ground import Ground
 from robosim.validation import Array
 
 GAINS_OF = {POSITION: ("stiffness", "damping"), VELOCITY: ("damping",), TORQUE: ()}
@@ -128,9 +128,9 @@ class Layout:
         return q
 
     @cached_property
-    def terrain(self) -> Terrain:
+    def terrain(self) -> Ground:
         """What the robot walks on."""
-        return Terrain(self.robot)
+        return Ground(self.robot)
 
     @property
     def _others(self) -> NDArray[np.int64]:

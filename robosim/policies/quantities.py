@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from robosim import quaternions
 from robosim.description.mechanism import Mechanism
 from robosim.errors import LoadError, ModelError, known
-from robosim.policies.terrain import Terrain
+from robosim.rays.ground import Ground
 
 Array = NDArray[np.float64]
 ORIGIN, CENTRE = "origin", "com"
@@ -37,7 +37,7 @@ class Joints(Protocol):
     commands: int
 
     @property
-    def terrain(self) -> Terrain: ...
+    def terrain(self) -> Ground: ...
     def base_frame(self, at: str) -> tuple[Array, Array]: ...
     def contacts_of(self, links: Sequence[str]) -> list[NDArray[np.int64]]: ...
 

@@ -8,8 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robosim.description.mechanism import Mechanism
+from robosim.description.obstacles import HeightField, TriangleMesh
 from robosim.errors import ModelError, StateError
 from robosim.kinematics.given import checked_pose
+from robosim.kinematics.kinematics import Kinematics
+from robosim.rays.ground import depth_under_terrain
 from robosim.validation import Array, positive
 
 NEAR = 1e-9  # [m], tolerance of the gap
@@ -45,11 +48,29 @@ def _gap_below(sim: Placeable) -> float:
     return float(min([*heights, *gaps], default=np.inf))
 
 
+def _centres(robot: Mechanism, q: Array) -> Array:
+    """Centres of the collision shapes of bodies, and contact points, at coordinates q (n, 3)."""
+    there = Kinematics(robot)
+    there.move_to(q)
+    places = [(i, s.position) for i, body in enumerate(robot.bodies) for s in body.collisions]
+    places += [(robot.body_index(point.body), point.position) for point in robot.contacts]
+    return np.array([there.x[i] + there.R[i] @ np.asarray(p) for i, p in places]).reshape(-1, 3)
+
+
+def _largest_reach(robot: Mechanism) -> float:
+    """A distance from its centre that no collision shape reaches beyond [m]."""
+    shapes = [shape for body in robot.bodies for shape in body.collisions]
+    reaches = [
+        np.linalg.norm(s.size if s.vertices is None else s.vertices, axis=-1).max() for s in shapes
+    ]
+    return float(max(reaches, default=0.0))
+
+
 def place(sim: Placeable, q: ArrayLike | None, gap: float) -> Array:
     """Place a robot at rest with its lowest contact a gap [m] above the ground; returns q (nq,).
 
     The base moves vertically, and all other coordinates are unchanged. A descent by the remaining
-    gap never leads below the ground.
+    gap never leads below the ground. What begins under terrain is brought above it first.
 
     Raises
     ------
@@ -68,6 +89,9 @@ def place(sim: Placeable, q: ArrayLike | None, gap: float) -> Array:
         )
     positive("gap", gap)
     pose = np.array(checked_pose(robot, "q", np.asarray(robot.home) if q is None else q))
+    if any(isinstance(one, (HeightField, TriangleMesh)) for one in robot.obstacles):
+        under = depth_under_terrain(robot, _centres(robot, pose))
+        pose[2] += under + _largest_reach(robot) if under > 0.0 else 0.0
     for _ in range(TRIES):
         sim.set_state(pose)
         left = _gap_below(sim) - gap

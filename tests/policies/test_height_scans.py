@@ -16,13 +16,13 @@ from robosim.policies import PolicyTask
 from robosim.policies.layout import Layout
 from robosim.policies.observing import Observer
 from robosim.policies.quantities import Reading
-from robosim.policies.terrain import Terrain, _of_grid, _triangles
+from robosim.rays.ground import Ground
 
 TILTED = quaternions.from_rotation_vector(np.array((0.2, -0.3, 0.5)))
 
 
-def on(robot: Any, *obstacles: Any) -> Terrain:
-    return Terrain(robot.with_contacts(obstacles=obstacles, ground=False))
+def on(robot: Any, *obstacles: Any) -> Ground:
+    return Ground(robot.with_contacts(obstacles=obstacles, ground=False))
 
 
 def test_a_height_field_is_where_its_heights_are(a1: Any) -> None:
@@ -39,8 +39,17 @@ def test_a_height_field_is_where_its_heights_are(a1: Any) -> None:
     places = random.uniform(-2.5, 2.5, (2, 500))
     places[0] += 1.0
     places[1] -= 2.0
-    triangles = _triangles(*_of_grid(heights, np.array((4.0, 2.5)), R, np.array((1.0, -2.0, 0.4))))
-    expected = triangles(*places)
+    local = (np.stack(places, axis=1) - (1.0, -2.0)) @ R[:2, :2]
+    u = (local / (4.0, 2.5) + 0.5) * (8, 5)
+    inside = np.all((u >= 0) & (u <= (8, 5)), axis=1)
+    expected = np.full(500, -np.inf)
+    for k in np.flatnonzero(inside):
+        i, j = np.minimum(u[k].astype(int), (7, 4))
+        a, b = u[k] - (i, j)
+        corner = heights[i + 1, j] if a >= b else heights[i, j + 1]
+        first, last = heights[i, j], heights[i + 1, j + 1]
+        low, high = (b, a) if a >= b else (a, b)
+        expected[k] = 0.4 + first + (high - low) * (corner - first) + low * (last - first)
     np.testing.assert_allclose(on(a1, field).heights(*places), expected, atol=1e-12)
     assert 50 < np.isfinite(expected).sum() < 450
 
@@ -60,7 +69,7 @@ def test_a_ball_rests_where_the_scan_says() -> None:
         q[:2] = 0.13, -0.21
         q[2] = 3.0
         sim.place(q, gap=1e-3)
-        scan = Terrain(robot)
+        scan = Ground(robot)
         x = sim.q[:3]
         dx, dy = (
             (scan.heights(x[0] + s, x[1] + t) - scan.heights(x[0] - s, x[1] - t)) / 2e-3
@@ -137,7 +146,7 @@ def test_mujoco_has_the_same_surfaces(a1: Any) -> None:
         ray = [mujoco.mj_ray(run.model, run.data, np.array((a, b, 20.0)), down, None, 1, -1, geom)
                for a, b in zip(x, y, strict=True)]  # fmt: skip
         there = np.where(np.array(ray) >= 0, 20.0 - np.array(ray), -np.inf)
-        np.testing.assert_allclose(Terrain(robot).heights(x, y), there, atol=1e-6)
+        np.testing.assert_allclose(Ground(robot).heights(x, y), there, atol=1e-6)
 
 
 def test_the_highest_surface_counts(a1: Any) -> None:
@@ -153,7 +162,7 @@ def test_the_highest_surface_counts(a1: Any) -> None:
         Geometry("mesh", vertices=square, faces=np.array([(0, 2, 1), (0, 3, 2)]), name="lid")
     )
     assert on(a1, under).heights(0.5, 0.5) == -np.inf
-    assert Terrain(a1).heights(4.0, 5.0) == 0.0
+    assert Ground(a1).heights(4.0, 5.0) == 0.0
 
 
 def observed(robot: Any, q: np.ndarray, **options: Any) -> np.ndarray:

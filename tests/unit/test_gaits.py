@@ -184,6 +184,40 @@ def test_a_robot_is_placed_above_what_it_may_touch(ground):
     np.testing.assert_array_equal(batch.q[0], robot.home)
 
 
+def hills(kind: str) -> robosim.HeightField | robosim.TriangleMesh:
+    """Terrain of two slopes, whose triangles have contacts from above only."""
+    heights = np.array([[0.0, 0.0], [0.4, 0.4], [0.1, 0.1]])
+    if kind == "field":
+        return robosim.HeightField(heights, (4.0, 4.0))
+    vertices = np.array([(x, y, z) for x, z in ((-2, 0), (0, 0.4), (2, 0.1)) for y in (-2.0, 2.0)])
+    faces = np.array([(0, 2, 1), (1, 2, 3), (2, 4, 3), (3, 4, 5)])
+    return robosim.TriangleMesh(Geometry("mesh", vertices=vertices, faces=faces, name="hills"))
+
+
+@pytest.mark.parametrize("kind", ["field", "mesh"])
+def test_a_robot_under_terrain_is_placed_on_it(kind):
+    sim = Simulation(builders.cube().with_contacts([hills(kind)], ground=False))
+    placed = []
+    for lift in (3.0, 0.1, -0.2, -1.0):
+        q = np.array(sim.robot.home)
+        q[:3] += (0.5, 0.3, lift)
+        sim.place(q, 0.01)
+        placed.append(sim.q)
+        assert sim.min_gap(1.0) == pytest.approx(0.01, abs=1e-8)
+    np.testing.assert_allclose(placed, np.tile(placed[0], (4, 1)), rtol=0, atol=1e-7)
+
+
+def test_a_robot_between_a_floor_and_a_roof_stays_there():
+    roof = np.array([(-2, -2, 2.0), (2, -2, 2.0), (2, 2, 2.0), (-2, 2, 2.0)])
+    lid = Geometry("mesh", vertices=roof, faces=np.array([(0, 1, 2), (0, 2, 3)]), name="roof")
+    terrain = [hills("mesh"), robosim.TriangleMesh(lid)]
+    sim = Simulation(builders.cube().with_contacts(terrain, ground=False))
+    q = np.array(sim.robot.home)
+    q[2] += 0.7
+    sim.place(q, 0.01)
+    assert 0.4 < sim.q[2] < 1.0
+
+
 @pytest.mark.parametrize("ground", [True, False])
 def test_a_robot_that_collides_with_itself_is_placed_above_the_ground(ground):
     """Beside a ball that lies there: neither its legs nor the ball come nearer as it descends."""
