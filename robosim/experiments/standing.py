@@ -7,14 +7,19 @@ from collections.abc import Mapping
 import numpy as np
 
 import robosim
+from robosim import quaternions
 from robosim.description.mechanism import Mechanism
 from robosim.envs.task import Draws, Moment, Start, Targets, Task
-from robosim.envs.tasks.bases import base_of
 from robosim.envs.tasks.cart_pole import CartPole
 from robosim.validation import Array
 
 CROUCH = np.tile([0.0, 1.2, -2.55], 4)  # [rad], with the trunk just above the ground
 HEIGHT = 0.3  # [m], height of the trunk when standing
+
+
+def tilt_of(q: Array) -> Array:
+    """Direction of gravity along the bases' x and y (n, 2): 0 for bases that are upright."""
+    return -quaternions.rotation_matrix(q[:, 3:7])[:, 2, :2]
 
 
 class Balance(CartPole):
@@ -55,16 +60,14 @@ class StandUp(Task):
         return q, v
 
     def observe(self, now: Moment) -> Array:
-        base = base_of(now.q, now.v)
-        height, tilt = 5.0 * (base.height[:, None] - HEIGHT), base.gravity[:, :2]
+        height, tilt = 5.0 * (now.q[:, 2:3] - HEIGHT), tilt_of(now.q)
         joints, rates = now.q[:, 7:] - CROUCH, 0.05 * now.v[:, 6:]
         return np.hstack((height, tilt, 0.5 * now.v[:, :6], joints, rates))
 
     def reward(self, now: Moment) -> Mapping[str, Array]:
-        base = base_of(now.q, now.v)
         return {
-            "height": 1.0 - ((base.height - HEIGHT) / 0.2) ** 2,
-            "upright": -2.0 * (base.gravity[:, :2] ** 2).sum(axis=1),
+            "height": 1.0 - ((now.q[:, 2] - HEIGHT) / 0.2) ** 2,
+            "upright": -2.0 * (tilt_of(now.q) ** 2).sum(axis=1),
             "place": -4.0 * (now.q[:, :2] ** 2).sum(axis=1),
             "still": -0.02 * (now.v[:, :6] ** 2).sum(axis=1)
             - 2e-4 * (now.v[:, 6:] ** 2).sum(axis=1),
