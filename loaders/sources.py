@@ -92,9 +92,9 @@ def load(
         are read. Without
         it contacts are hard. Contacts without such data in a URDF are hard in any case.
     convex : "hull", "decompose", int, float, or mapping of links to these
-        What collision meshes count as: their convex hulls, or parts that are convex, found by CoACD
-        (extra ``decompose``), at most this number of them, or to this threshold of concavity (0.05
-        by default, from 0.01 on). Parts are kept on disk. Obstacles keep their hollows anyway.
+        What collision meshes count as. "decompose": parts that are convex, found by CoACD (extra
+        ``decompose``) and kept on disk. An integer: at most so many. Another number: to this
+        threshold of concavity, from 0.01 on in place of 0.05. Terrain keeps its hollows anyway.
 
     Raises
     ------

@@ -119,7 +119,7 @@ def test_a_state_that_fails_apart_stops_alone(at: int) -> None:
     """It gets a torque that nothing withstands, for one step."""
     steps, targets = 180, at_random(1.0, 180)
     torques = np.zeros((WIDTH, steps, A1.nu))
-    torques[3, at] = 1e9
+    torques[3, at] = 1e12
     batch = batch_of(5e-3)
     out = batch.rollout(steps, torques, controller=SERVO, targets=targets)
     assert np.ptp(out.iterations[:, at - 5 : at], axis=0).all()  # no step of them is in lanes
