@@ -35,7 +35,7 @@ class Rows(NamedTuple):
     couplings: Indices
     q: Indices
     v: Indices
-    contacts: Indices  # of the model's own, with the ground and of coordinates
+    contacts: Indices  # of the model's own, with the ground and of coordinates, and companions
     slots: Indices  # of all contacts, with those of pairs of the unit's own shapes
     pressed: Indices
 
@@ -261,10 +261,11 @@ def rows_of(
             q += range(joint["q_begin"], joint["q_begin"] + numbers)
         own = np.flatnonzero(of_contact == unit)
         mine = [np.isin(side, (unit, -1)) for side in sides]
-        slots = [own]
+        lasting = [own]
+        lasting += [one["companion"] + np.arange(one["companions"]) for one in contacts[own]]
+        slots = list(lasting)
         chosen = pairs[mine[0] & mine[1] & ((sides[0] == unit) | (sides[1] == unit))]
         slots += [np.arange(one["slot_begin"], one["slot_end"]) for one in chosen]
-        slots += [one["companion"] + np.arange(one["companions"]) for one in contacts[own]]
         slots += [
             one["companion"] + np.arange(one["companions"] * (one["slot_end"] - one["slot_begin"]))
             for one in chosen
@@ -279,7 +280,7 @@ def rows_of(
                 np.flatnonzero(couplings),
                 indices(q),
                 indices(v),
-                own,
+                np.concatenate(lasting).astype(np.int64),
                 np.concatenate(slots).astype(np.int64),
                 np.flatnonzero(pads),
             ),

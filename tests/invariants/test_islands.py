@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -364,3 +365,28 @@ def test_units_of_order_four_meet() -> None:
     np.testing.assert_allclose(one.q, other.q, atol=1e-4)
     for now, was in zip(one.momentum(), before, strict=True):
         np.testing.assert_allclose(now, was, atol=1e-12)
+
+
+def test_what_resists_turning_is_known_where_islands_join():
+    """The joined system begins at what both had, and not at what it had in a run before."""
+    parts = []
+    for name, x in (("left", -0.13), ("right", 0.13)):
+        point = robosim.ContactPoint(
+            f"{name} ground",
+            name,
+            (0, 0, 0),
+            radius=0.1,
+            rolling_friction=2e-3,
+            torsional_friction=2e-3,
+        )
+        parts.append(replace(free(ball(name, 0.1), (x, 0.0, 0.1)), contacts=(point,)))
+    robot = parts[0].add(parts[1], contact="all")
+
+    def steps(sim: Simulation) -> list[tuple[Array, int]]:
+        sim.set_state(sim.robot.home, [0.5, 0, 0, 0, 5, 1, -0.5, 0, 0, 0, -5, 2])
+        return [(sim.q, sim.step().iterations) for _ in range(80)]
+
+    first, again = steps(sim := Simulation(robot, 2e-3)), steps(sim)
+    for (q, n), (other, m) in zip(first, again, strict=True):
+        assert n == m
+        np.testing.assert_array_equal(q, other)
