@@ -12,6 +12,7 @@ from robosim.derivatives import Linearization
 from ..builder import Array, Case, hold
 
 SECONDS = 0.04
+Kind = tuple[int, int]  # order and number of parts of a step
 STEP = 1e-6
 ACCURACY = 1e-3  # [m]
 TIGHT = 1e-10  # tolerance [m/s] that loops still reach
@@ -51,18 +52,19 @@ def derivatives_are_those_of_the_step(case: Case) -> bool:
     """`linearize` beside central differences of `Simulation.step`, or an error that names a part.
 
     Without contacts in the equations: by all coordinates, velocities and torques, to 1e-4. Not
-    where steps of order four begin to be taken as ones of order two, which are others. Nor where
-    loops are singular, so that differences depend on how small they are.
+    where steps of order four begin to be taken as ones of order two, or some are divided by
+    rounding, which are others. Nor where loops are singular, so that differences depend on how
+    small they are.
     """
     if case.pd is not None or case.controls:
         return False
     try:
-        found, expected, orders = both(case, 1e-12)
+        found, expected, kinds = both(case, 1e-12)
     except ConvergenceError:
         return is_refused(case, TIGHT)  # rounding does not let it be as tight
     except RobosimError as error:
         return names_a_part(case, error)
-    if expected is None or len(orders) > 1:
+    if expected is None or len(kinds) > 1:
         return False
     off = distances(np.hstack((found.A, found.B)), expected)
     k = int(np.argmax(off))
@@ -100,7 +102,7 @@ def names_a_part(case: Case, error: RobosimError) -> bool:
 
 def both(
     case: Case, tolerance: float, size: float = STEP
-) -> tuple[Linearization, Array | None, set[int]]:
+) -> tuple[Linearization, Array | None, set[Kind]]:
     """A step after a few others to first order, and by differences unless contacts are near."""
     sim = case.simulation(tolerance=tolerance, restitution_threshold=1e3)
     case.run(sim, 5)
@@ -111,13 +113,13 @@ def both(
     return found, *differences(case, sim, size)
 
 
-def differences(case: Case, sim: Simulation, size: float) -> tuple[Array, set[int]]:
-    """(2 nv, 2 nv + nu) by central differences of steps from starts, and the orders of these.
+def differences(case: Case, sim: Simulation, size: float) -> tuple[Array, set[Kind]]:
+    """(2 nv, 2 nv + nu) by central differences of steps from starts, and their orders and parts.
 
     Coordinates are changed by `size`, velocities and torques by a hundred times that.
     """
     robot, nv, tangent, other = case.robot, case.robot.nv, sim.dynamics, sim.copy()
-    columns, orders = [], set()
+    columns, kinds = [], set()
     for k in range(2 * nv + robot.nu):
         pair, step = [], size if k < nv else 100 * size
         for side in (-step, step):
@@ -125,11 +127,12 @@ def differences(case: Case, sim: Simulation, size: float) -> tuple[Array, set[in
             change[k] = side
             q = tangent.integrate(sim.q, change[:nv])
             other.set_state(q, sim.v + change[nv : 2 * nv], time=sim.time)
-            orders.add(other.step(change[2 * nv :]).order)
+            info = other.step(change[2 * nv :])
+            kinds.add((info.order, info.substeps))
             pair.append((other.q, other.v))
         (q0, v0), (q1, v1) = pair
         columns.append(np.concatenate((tangent.difference(q0, q1), v1 - v0)) / (2 * step))
-    return np.array(columns).T, orders
+    return np.array(columns).T, kinds
 
 
 def an_accuracy_is_kept(case: Case) -> bool:
