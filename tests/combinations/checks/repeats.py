@@ -111,6 +111,8 @@ def what_is_far_does_not_matter(case: Case) -> bool:
     other = chain(2)
     world = case.robot.add(other, (30.0, 0.0, 0.0), prefix="far/", contact="none")
     sim, alone = Simulation(world, **case.options), case.simulation()
+    if len(sim.islands) == 1:
+        return False  # as directions of friction are told by an axis of another body
     sim.set_state(np.append(case.q, other.home), np.append(case.v, np.ones(other.nv)))
     for one in (sim, alone):
         one.run(STEPS * one.timestep)
