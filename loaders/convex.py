@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from importlib.metadata import version
 from typing import NamedTuple
 
 import numpy as np
@@ -84,7 +85,7 @@ def with_parts(mechanism: Mechanism, convex: Convex) -> Mechanism:
         If CoACD is not installed.
     """
     meshes = [s for body in mechanism.bodies for s in body.collisions if s.kind == "mesh"]
-    wishes = _wishes(convex, mechanism, list(dict.fromkeys(shape.name for shape in meshes)))
+    wishes = _wishes(convex, mechanism, meshes)
     if not wishes:
         return mechanism
     divided: dict[int, tuple[Geometry, ...]] = {}
@@ -117,7 +118,7 @@ def with_parts(mechanism: Mechanism, convex: Convex) -> Mechanism:
 def fits(mechanism: Mechanism, convex: Convex = "hull") -> list[Fit]:
     """How far collision shapes are from their meshes, of a mechanism loaded with their hulls."""
     meshes = [s for body in mechanism.bodies for s in body.collisions if s.kind == "mesh"]
-    wishes = _wishes(convex, mechanism, list(dict.fromkeys(shape.name for shape in meshes)))
+    wishes = _wishes(convex, mechanism, meshes)
     found = []
     for shape in meshes:
         divides = shape.name in wishes and not _why_not(shape)
@@ -129,8 +130,9 @@ def parts(shape: Geometry, wish: _Wish) -> tuple[Geometry, ...]:
     """The convex parts of a mesh; a mesh that is convex is its own only part."""
     if is_convex(shape):
         return (shape,)
+    _coacd()
     vertices, faces = _mesh(shape)
-    what = f"convex {_coacd().__version__} {wish.threshold!r} {wish.most} {CORNERS}"
+    what = f"convex {version('coacd')} {wish.threshold!r} {wish.most} {CORNERS}"
     name = disk_cache.digest(what, vertices, faces)
 
     def compute() -> disk_cache.Arrays:
@@ -157,8 +159,9 @@ def _with_shapes(body: Body, divided: Mapping[int, tuple[Geometry, ...]]) -> Bod
     return replace(body, collisions=tuple(shapes))
 
 
-def _wishes(convex: Convex, mechanism: Mechanism, links: list[str]) -> dict[str, _Wish]:
+def _wishes(convex: Convex, mechanism: Mechanism, meshes: list[Geometry]) -> dict[str, _Wish]:
     """How the meshes of each link are divided that does not keep its hull."""
+    links = list(dict.fromkeys(shape.name for shape in meshes))
     if not isinstance(convex, Mapping):
         wish = _wish(convex)
         return dict.fromkeys(links, wish) if wish else {}
@@ -213,16 +216,13 @@ def _mesh(shape: Geometry) -> tuple[Array, NDArray[np.int64]]:
 
 
 def _coacd():  # type: ignore[no-untyped-def]
-    """CoACD with its version, if it is installed."""
-    from importlib.metadata import version
-
+    """CoACD, if it is installed."""
     try:
         import coacd
     except ImportError:
         raise MissingExtraError(
             f"dividing meshes into convex parts needs CoACD; get it with: {install('decompose')}"
         ) from None
-    coacd.__version__ = version("coacd")
     coacd.set_log_level("error")
     return coacd
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -42,10 +44,9 @@ class Ground:
             planes.append(HalfSpace())
         # Others have nothing to stand on. These look up, and reach as high as places are far away.
         self._planes = [plane for plane in planes if np.asarray(plane.normal)[2] > 0.0]
-        others = [one for one in robot.obstacles if not isinstance(one, HalfSpace)]
-        shapes = [shape for one in others if (shape := _that_looks_up(one)) is not None]
-        self._scene = _scene_of(shapes) if shapes else None
-        self._top = max(map(_highest, shapes), default=0.0) + 1.0
+        self._scene = _scene_of(one for one in robot.obstacles if not isinstance(one, HalfSpace))
+        if self._scene is not None:
+            self._top = max(_highest(target.geometry) for target in self._scene.targets) + 1.0
 
     def heights(self, x: ArrayLike, y: ArrayLike) -> Array:
         """Heights [m] of the highest surface at places x, y [m] of any shape, world axes.
@@ -66,27 +67,39 @@ class Ground:
         return found
 
 
-def depth_under_terrain(robot: Mechanism, points: Array) -> float:
+def terrain_of(robot: Mechanism) -> Scene | None:
+    """Height fields and meshes, which have contacts from outside only; None without any.
+
+    The scene is made once for a robot.
+    """
+    if robot not in _TERRAINS:
+        kinds = HeightField, TriangleMesh
+        _TERRAINS[robot] = _scene_of(one for one in robot.obstacles if isinstance(one, kinds))
+    return _TERRAINS[robot]
+
+
+_TERRAINS: WeakKeyDictionary[Mechanism, Scene | None] = WeakKeyDictionary()
+
+
+def depth_under(terrain: Scene, points: Array) -> float:
     """How far points (n, 3) [m] have to rise to be out of terrain that has nothing to stand on.
 
-    Height fields and meshes have contacts from outside only. A point with such a surface above it
-    and none beneath is under the terrain; one between a floor and a roof is not.
+    A point with a surface above it and none beneath is under the terrain; one between a floor and a
+    roof is not.
     """
-    terrain = [one for one in robot.obstacles if isinstance(one, (HeightField, TriangleMesh))]
-    shapes = [shape for one in terrain if (shape := _that_looks_up(one)) is not None]
-    if not shapes or not len(points):
-        return 0.0
-    scene = _scene_of(shapes)
-    nothing = np.isinf(scene.cast(points, DOWN).distance)
-    above = scene.cast(points, UP).distance
+    nothing = np.isinf(terrain.cast(points, DOWN).distance)
+    above = terrain.cast(points, UP).distance
     return float(np.max(above[nothing & np.isfinite(above)], initial=0.0))
 
 
-def _scene_of(shapes: list[AnyShape]) -> Scene:
-    """A scene of obstacles alone."""
+def _scene_of(obstacles: Iterable[AnyShape]) -> Scene | None:
+    """A scene of what looks up of obstacles alone, or None."""
+    shapes = tuple(shape for one in obstacles if (shape := _that_looks_up(one)) is not None)
+    if not shapes:
+        return None
     probe = Body("probe", 1.0, np.eye(3))
     joint = Joint("free", "floating", None, "probe")
-    return Scene(Mechanism("ground", (probe,), (joint,), obstacles=tuple(shapes)))
+    return Scene(Mechanism("ground", (probe,), (joint,), obstacles=shapes))
 
 
 def _that_looks_up(obstacle: AnyShape) -> AnyShape | None:

@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robosim.description.mechanism import Mechanism
-from robosim.description.obstacles import HeightField, TriangleMesh
 from robosim.errors import ModelError, StateError
 from robosim.kinematics.given import checked_pose
 from robosim.kinematics.kinematics import Kinematics
-from robosim.rays.ground import depth_under_terrain
+from robosim.rays.ground import depth_under, terrain_of
 from robosim.validation import Array, positive
 
 NEAR = 1e-9  # [m], tolerance of the gap
@@ -89,8 +88,8 @@ def place(sim: Placeable, q: ArrayLike | None, gap: float) -> Array:
         )
     positive("gap", gap)
     pose = np.array(checked_pose(robot, "q", np.asarray(robot.home) if q is None else q))
-    if any(isinstance(one, (HeightField, TriangleMesh)) for one in robot.obstacles):
-        under = depth_under_terrain(robot, _centres(robot, pose))
+    if (terrain := terrain_of(robot)) is not None:
+        under = depth_under(terrain, _centres(robot, pose))
         pose[2] += under + _largest_reach(robot) if under > 0.0 else 0.0
     for _ in range(TRIES):
         sim.set_state(pose)
