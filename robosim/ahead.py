@@ -120,6 +120,14 @@ def _rays() -> None:
     Simulation(load("a1", contacts="feet")).cast((0.0, 0.0, 2.0), (0.0, 0.0, -1.0))
 
 
+def _pictures() -> None:
+    sim = Simulation(load("a1", contacts="feet"))
+    for what in ("rgb", "depth"):
+        sim.render(width=32, height=32, what=what, forces=True)
+    sphere = builders.cube().add(Geometry("sphere", (0.1,), rgba=(1.0, 1.0, 1.0, 0.5)))
+    Simulation(sphere).render(width=32, height=32)
+
+
 def _derivatives() -> None:
     linearize(Simulation(load("a1", contacts="feet")), np.zeros(12), contact_speed=1e-3)
 
@@ -140,6 +148,7 @@ FEATURES: dict[str, Callable[[], None]] = {
     "joint coordinates": _minimal,
     "dynamics": _dynamics,
     "rays": _rays,
+    "pictures": _pictures,
     "derivatives": _derivatives,
 }
 

@@ -66,9 +66,9 @@ class Recorder:
         self.robot = robot
         self.fps = self._first_fps = positive("fps", fps)
         self.max_frames = int(max_frames)
-        self._ground = ground
-        self._ghosts = tuple(ghosts)
-        self._encoder = FrameEncoder(robot, copies=1 + len(self._ghosts))
+        self.ground = ground
+        self.ghosts = tuple(ghosts)
+        self._encoder = FrameEncoder(robot, copies=1 + len(self.ghosts))
         self.charts: list[dict[str, Any]] = []
         self.clear()
 
@@ -168,8 +168,8 @@ class Recorder:
             raise ViewerError(f"{path}: cannot write the recording: {error.strerror}") from error
         return path
 
-    def page(self) -> str:
-        """The page that `save` writes.
+    def frames(self) -> list[bytes]:
+        """The frames that are kept, as messages of `robosim.viz.scene`.
 
         Raises
         ------
@@ -178,8 +178,19 @@ class Recorder:
         """
         if not self._frames:
             raise ViewerError("there is nothing to save in the recording: no state was added")
-        scene = encode_scene(self.robot, ground=self._ground, ghosts=self._ghosts)
-        data = {"scene": scene, "frames": b"".join(self._frames)}
+        return list(self._frames)
+
+    def page(self) -> str:
+        """The page that `save` writes.
+
+        Raises
+        ------
+        ViewerError
+            If nothing was recorded.
+        """
+        frames = self.frames()
+        scene = encode_scene(self.robot, ground=self.ground, ghosts=self.ghosts)
+        data = {"scene": scene, "frames": b"".join(frames)}
         if self.charts:
             data["charts"] = json.dumps(self.charts).encode()
             data["rows"] = b"".join(self._rows)

@@ -1,30 +1,26 @@
-"""Pictures and videos of recordings, drawn by a headless browser."""
+"""Pictures and videos of recordings."""
 
 from __future__ import annotations
 
-import io
 import math
 import shutil
 import subprocess
-import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 from robosim.errors import OptionError, ViewerError
 from robosim.version import install
-from robosim.viz.browser import ADVICE, headless
+from robosim.viz.drawing import Drawer
+from robosim.viz.drawing.caption import Picture, captioned
+from robosim.viz.drawing.frames import Frames
 
 if TYPE_CHECKING:
+    from robosim.description.camera import Camera
     from robosim.viz.recorder import Recorder
 
 SUFFIXES = (".png", ".gif", ".mp4")
 GIF_FPS = 20.0  # programs that show a GIF are limited to about this rate
-_LOADING = 60.0  # [s]
-# Hides all of the page but the scene and the time.
-_BARE = "#panel, #toolbar, #charts-pane, #bar { display: none !important }"
-_PANES = "document.body.classList.remove('panel-open', 'charts-open')"
 
 
 def render(
@@ -34,6 +30,7 @@ def render(
     fps: float = 30.0,
     size: tuple[int, int] = (960, 540),
     speed: float = 1.0,
+    camera: Camera | str | None = None,
 ) -> Path:
     """Draw a recording into a file: its last frame (.png), or all frames (.gif, .mp4).
 
@@ -46,6 +43,8 @@ def render(
     size : (width, height) [pixels], even
     speed : float
         Simulated time per time of the video.
+    camera : Camera, name of one of the robot's, or None
+        None: the page's camera, which follows the robot.
 
     Returns
     -------
@@ -57,8 +56,10 @@ def render(
     OptionError
         For another suffix, or an odd size.
     ViewerError
-        If nothing was recorded, if the file cannot be written, or if a browser or an encoder is
-        missing; the message says how to install them.
+        If nothing was recorded, if the file cannot be written, or if an encoder is missing; the
+        message says how to install it.
+    ModelError
+        For an unknown camera.
     """
     path = Path(path)
     suffix = path.suffix.lower()
@@ -67,19 +68,17 @@ def render(
     check_size(size)
     encoder = _ffmpeg() if suffix == ".mp4" else ""
     rate = min(fps, GIF_FPS) if suffix == ".gif" else fps
-    with tempfile.TemporaryDirectory() as folder:
-        page = recorder.save(Path(folder) / "recording.html")
-        with headless() as browser:
-            pictures = _pictures(browser, page, size, rate / speed, last=suffix == ".png")
-            try:
-                if suffix == ".png":
-                    path.write_bytes(next(pictures))
-                elif suffix == ".gif":
-                    _write_gif(path, pictures, rate)
-                else:
-                    _write_mp4(path, pictures, rate, encoder)
-            except OSError as error:
-                raise ViewerError(f"{path}: cannot be written: {error.strerror}") from error
+    frames = Frames(recorder)
+    pictures = _pictures(frames, size, rate / speed, camera, last=suffix == ".png")
+    try:
+        if suffix == ".png":
+            _write_png(path, next(pictures))
+        elif suffix == ".gif":
+            _write_gif(path, pictures, rate)
+        else:
+            _write_mp4(path, pictures, size, rate, encoder)
+    except OSError as error:
+        raise ViewerError(f"{path}: cannot be written: {error.strerror}") from error
     return path
 
 
@@ -89,46 +88,37 @@ def check_renderer(suffix: str) -> None:
     Raises
     ------
     ViewerError
-        If a browser or an encoder is missing; the message says how to install them.
+        If an encoder is missing; the message says how to install it.
     """
     if suffix.lower() == ".mp4":
         _ffmpeg()
-    with headless():
-        pass
 
 
 def _pictures(
-    browser: Any, page: Path, size: tuple[int, int], rate: float, *, last: bool
-) -> Iterator[bytes]:
-    """Contents of PNG files of a recording, `rate` for each simulated second."""
-    tab = browser.new_page(viewport={"width": size[0], "height": size[1]}, color_scheme="light")
-    tab.goto(page.as_uri())
-    show_scene_alone(tab)
-    first, final = tab.evaluate("[robosim.first, robosim.last]")
+    frames: Frames,
+    size: tuple[int, int],
+    rate: float,
+    camera: Camera | str | None,
+    *,
+    last: bool,
+) -> Iterator[Picture]:
+    """Pictures of a recording, `rate` for each simulated second, or its last one."""
+    width, height = size
+    drawer = Drawer(
+        frames.robot, width, height, ground=frames.ground, forces=True, ghosts=frames.ghosts
+    )
+    first, final = frames.times[0], frames.times[-1]
     moments = [final]
-    if not last:
+    if last:
+        # The page's camera shows the first pose, and follows from there.
+        drawer.draw(*frames.at(first)[:2], camera, "depth", time=first)
+    else:
         n = max(1, math.ceil((final - first) * rate - 1e-3))
         moments = [first + (final - first) * k / n for k in range(n + 1)]
     for moment in moments:
-        tab.evaluate(f"robosim.seek({moment!r})")
-        yield tab.screenshot()
-
-
-def show_scene_alone(tab: Any) -> None:
-    """Hide all of a page but the scene, and wait until the scene is drawn.
-
-    Raises
-    ------
-    ViewerError
-        If nothing is drawn within a minute.
-    """
-    tab.add_style_tag(content=_BARE)
-    tab.evaluate(f"{_PANES}; window.dispatchEvent(new Event('resize'))")
-    end = time.monotonic() + _LOADING
-    while not tab.evaluate("Boolean(window.robosim && robosim.stage.placed)"):
-        if time.monotonic() > end:
-            raise ViewerError(f"the page does not show in the browser: {ADVICE}")
-        time.sleep(0.05)
+        x, q, contacts = frames.at(moment)
+        picture = drawer.draw(x, q, camera, contacts=contacts, time=moment)
+        yield captioned(picture, frames.robot.name, moment)
 
 
 def check_size(size: tuple[int, int]) -> None:
@@ -137,12 +127,17 @@ def check_size(size: tuple[int, int]) -> None:
         raise OptionError(f"the size of a picture must be two even numbers of pixels, not {size}")
 
 
-def _write_gif(path: Path, pictures: Iterator[bytes], rate: float) -> None:
+def _write_png(path: Path, picture: Picture) -> None:
+    from PIL import Image
+
+    Image.fromarray(picture).save(path)
+
+
+def _write_gif(path: Path, pictures: Iterator[Picture], rate: float) -> None:
     from PIL import Image
 
     frames = [
-        Image.open(io.BytesIO(data)).convert("RGB").quantize(128, dither=Image.Dither.NONE)
-        for data in pictures
+        Image.fromarray(picture).quantize(128, dither=Image.Dither.NONE) for picture in pictures
     ]
     pause = round(1000 / rate)
     frames[0].save(path, save_all=True, append_images=frames[1:], duration=pause, loop=0)
@@ -156,23 +151,26 @@ def _ffmpeg() -> str:
         from imageio_ffmpeg import get_ffmpeg_exe
     except ImportError:
         raise ViewerError(
-            f"a video needs ffmpeg: {install('browser')} or apt install ffmpeg; a .gif does not "
+            f"a video needs ffmpeg: {install('video')} or apt install ffmpeg; a .gif does not "
             "need it"
         ) from None
     return str(get_ffmpeg_exe())
 
 
-def _write_mp4(path: Path, pictures: Iterator[bytes], rate: float, encoder: str) -> None:
-    command = [encoder, "-y", "-loglevel", "error", "-f", "image2pipe", "-c:v", "png"]
-    command += ["-framerate", f"{rate:g}", "-i", "-", "-c:v", "libx264", "-crf", "20"]
+def _write_mp4(
+    path: Path, pictures: Iterator[Picture], size: tuple[int, int], rate: float, encoder: str
+) -> None:
+    command = [encoder, "-y", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt", "rgb24"]
+    command += ["-s", f"{size[0]}x{size[1]}", "-framerate", f"{rate:g}", "-i", "-"]
+    command += ["-c:v", "libx264", "-preset", "fast", "-crf", "20"]
     # What every player can show.
     command += ["-pix_fmt", "yuv420p", "-movflags", "+faststart", str(path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         stdin: IO[bytes] | None = process.stdin
         assert stdin is not None
         try:
-            for data in pictures:
-                stdin.write(data)
+            for picture in pictures:
+                stdin.write(picture.tobytes())
             stdin.close()
         except BrokenPipeError:
             pass

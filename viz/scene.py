@@ -146,8 +146,8 @@ def encode_scene(robot: Mechanism, *, ground: bool = True, ghosts: Sequence[str]
         "bodies": bodies,
         "joints": [_encode_joint(robot, joint) for joint in robot.joints],
         "trails": _encode_trails(robot),
-        "lines": _encode_lines(robot),
-        "skins": [_encode_skin(robot, mesh) for mesh in robot.soft_meshes],
+        "lines": spring_ends(robot),
+        "skins": [encode_skin(robot, mesh) for mesh in robot.soft_meshes],
         "fixed": fixed,
         "ghosts": list(ghosts),
         "layers": LAYERS,
@@ -204,7 +204,7 @@ def _encode_trails(robot: Mechanism) -> list[dict[str, Any]]:
     return found
 
 
-def _encode_lines(robot: Mechanism) -> list[list[float]]:
+def spring_ends(robot: Mechanism) -> list[list[float]]:
     """Springs between points: of either end the body, -1 for the world, and a point in its axes."""
     index = {body.name: k for k, body in enumerate(robot.bodies)}
     return [
@@ -218,7 +218,7 @@ def _encode_lines(robot: Mechanism) -> list[list[float]]:
     ]
 
 
-def _encode_skin(robot: Mechanism, mesh: SoftMesh) -> dict[str, Any]:
+def encode_skin(robot: Mechanism, mesh: SoftMesh) -> dict[str, Any]:
     """The surface of a soft solid: its nodes, each [body, x, y, z] as of lines, and triangles."""
     index = {body.name: k for k, body in enumerate(robot.bodies)}
     used, faces = np.unique(mesh.surface, return_inverse=True)
@@ -334,7 +334,7 @@ class FrameEncoder:
         StateError
             For wrong shapes, values that are not finite, or forces without positions.
         """
-        touching = self._contacts(contacts)
+        touching = self.rows(contacts)
         pulled = np.zeros((0, 9))
         if pulls is not None:
             pulled = shaped("pulls", pulls, len(np.atleast_1d(pulls)), 9)
@@ -347,7 +347,7 @@ class FrameEncoder:
         parts = (np.array(head), poses.ravel(), touching.ravel(), pulled.ravel(), violated)
         return np.concatenate(parts).astype("<f4").tobytes()
 
-    def _contacts(self, contacts: Contacts) -> Array:
+    def rows(self, contacts: Contacts) -> Array:
         """Rows (point, force) of the contacts worth drawing, the strongest ones first."""
         positions, forces = contacts
         if positions is None:

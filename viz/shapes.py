@@ -35,21 +35,21 @@ def triangles(geometry: Geometry) -> Triangles:
     if geometry.kind == "box":
         return _box(np.asarray(geometry.size))
     if geometry.kind == "sphere":
-        return _turned([_arc(geometry.size[0], 0.0, -90.0, 90.0, SEGMENTS // 2)])
+        return turned([arc(geometry.size[0], 0.0, -90.0, 90.0, SEGMENTS // 2)])
     if geometry.kind == "cylinder":
-        return _turned(_cylinder_profile(*geometry.size))
+        return turned(_cylinder_profile(*geometry.size))
     if geometry.kind == "capsule":
         radius, length = geometry.size
-        lower = _arc(radius, -length / 2, -90.0, 0.0, SEGMENTS // 4)
-        upper = _arc(radius, length / 2, 0.0, 90.0, SEGMENTS // 4)
-        return _turned([np.vstack((lower, upper))])
+        lower = arc(radius, -length / 2, -90.0, 0.0, SEGMENTS // 4)
+        upper = arc(radius, length / 2, 0.0, 90.0, SEGMENTS // 4)
+        return turned([np.vstack((lower, upper))])
     if geometry.kind == "ellipsoid":
         return _ellipsoid(np.array(geometry.size))
     return _mesh(geometry)
 
 
 def _ellipsoid(half: Array) -> Triangles:
-    ball = _turned([_arc(1.0, 0.0, -90.0, 90.0, SEGMENTS // 2)])
+    ball = turned([arc(1.0, 0.0, -90.0, 90.0, SEGMENTS // 2)])
     normals = ball.normals / half
     normals /= np.linalg.norm(normals, axis=1, keepdims=True)
     return _pack(ball.positions * half, normals, ball.faces)
@@ -72,7 +72,7 @@ def _box(size: Array) -> Triangles:
     return _pack(np.array(positions) * size / 2, normals, faces)
 
 
-def _arc(radius: float, z: float, start: float, end: float, steps: int) -> Array:
+def arc(radius: float, z: float, start: float, end: float, steps: int) -> Array:
     """Profile (r, z, normal_r, normal_z) of a circle about (0, z), angles in degrees."""
     angles = np.deg2rad(np.linspace(start, end, steps + 1))
     c, s = np.cos(angles), np.sin(angles)
@@ -88,9 +88,9 @@ def _cylinder_profile(radius: float, length: float) -> list[Array]:
     ]
 
 
-def _turned(profiles: list[Array]) -> Triangles:
+def turned(profiles: list[Array], segments: int = SEGMENTS) -> Triangles:
     """Profiles of rows (r, z, normal_r, normal_z), outline upwards, turned about z."""
-    angles = np.linspace(0.0, 2 * np.pi, SEGMENTS + 1)
+    angles = np.linspace(0.0, 2 * np.pi, segments + 1)
     c, s = np.cos(angles), np.sin(angles)
     positions, normals, faces = [], [], []
     start = 0
@@ -101,12 +101,12 @@ def _turned(profiles: list[Array]) -> Triangles:
         normals.append(
             np.stack((normal_r * c, normal_r * s, normal_z * flat), axis=-1).reshape(-1, 3)
         )
-        row, column = np.mgrid[0 : len(profile) - 1, 0:SEGMENTS]
-        a = (start + row * (SEGMENTS + 1) + column).ravel()
-        b = a + SEGMENTS + 1
+        row, column = np.mgrid[0 : len(profile) - 1, 0:segments]
+        a = (start + row * (segments + 1) + column).ravel()
+        b = a + segments + 1
         faces.append(np.column_stack((a, a + 1, b + 1)))
         faces.append(np.column_stack((a, b + 1, b)))
-        start += len(profile) * (SEGMENTS + 1)
+        start += len(profile) * (segments + 1)
     return _pack(np.vstack(positions), np.vstack(normals), np.vstack(faces))
 
 

@@ -61,6 +61,7 @@ class Anchors:
     def __init__(self, bodies: Sequence[TreeBody], links: Links) -> None:
         self.of_body: list[Anchor] = []  # in the order of the bodies
         self.sites: dict[str, Anchor] = {}
+        self.cameras: list[tuple[Node, Anchor]] = []
         worlds = links.world_places()
         for body, (link, place) in zip(bodies, links.of_body, strict=True):
             top = links.links[link]
@@ -70,6 +71,7 @@ class Anchors:
             self.of_body.append(anchor)
             for site in body.sites:
                 self.sites[site.name] = anchor.on(site.place)
+            self.cameras += [(one.node, anchor.on(one.place)) for one in body.cameras]
         names = [body.name for body in bodies]
         self.bodies = dict(zip(names, self.of_body, strict=True))
 

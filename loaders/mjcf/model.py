@@ -24,6 +24,7 @@ from robosim.errors import ModelError
 from robosim.loaders.carriers import FREE_SHARE, GROUNDED_SHARE, TIED_SHARE
 from robosim.loaders.mjcf.actuators import read_actuators
 from robosim.loaders.mjcf.anchors import Anchors, Scalars
+from robosim.loaders.mjcf.cameras import read_cameras
 from robosim.loaders.mjcf.compiler import Compiler, Option
 from robosim.loaders.mjcf.compliance import Rest, Solver
 from robosim.loaders.mjcf.contacts import PlacedGeom, Rules, place_geoms
@@ -230,6 +231,7 @@ class _Model:
             configurations=self._configurations(),
             actuators=actuators,
             sensors=sensors,
+            cameras=read_cameras(self.anchors.cameras, self.notes),
             effort_ranges=self._effort_ranges(),
         )
         mechanism = self.tendons.at_rest(mechanism, self._reference())

@@ -17,7 +17,6 @@ from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.mjcf.orientation import Pose, pose
 
 WORLD = "world"
-_DRAWN_ONLY = ("camera", "light")
 NOT_READ = {
     "composite": "composite objects are left out",
     "flexcomp": "deformable objects (flexcomp) are left out",
@@ -68,6 +67,7 @@ class TreeBody:
     joints: list[PlacedJoint] = field(default_factory=list)
     geoms: list[Geom] = field(default_factory=list)
     sites: list[Site] = field(default_factory=list)
+    cameras: list[Site] = field(default_factory=list)
 
 
 class Tree:
@@ -117,13 +117,15 @@ class Tree:
                     self.bodies[index].geoms.append(read)
                 case "site":
                     self._add_site(index, self._defaults.resolve(child, childclass), frame)
+                case "camera":
+                    self._add_camera(index, self._defaults.resolve(child, childclass), frame)
                 case "inertial":
                     self._add_inertial(index, child, frame)
                 case "attach":
                     raise child.error("other models are not attached; include their bodies instead")
                 case tag if tag in NOT_READ:
                     self._notes.add(NOT_READ[tag], child.name or child.label)
-                case tag if tag not in _DRAWN_ONLY:
+                case tag if tag != "light":
                     raise child.error(f"<{node.tag}> cannot hold this")
 
     def _add_body(self, parent: int, node: Node, frame: Pose, childclass: str | None) -> None:
@@ -152,6 +154,11 @@ class Tree:
         if node.name:
             place = frame @ pose(node, self._compiler.angles)
             self.bodies[index].sites.append(Site(node.name, place, node))
+
+    def _add_camera(self, index: int, node: Node, frame: Pose) -> None:
+        self._check_name(node)
+        place = frame @ pose(node, self._compiler.angles)
+        self.bodies[index].cameras.append(Site(node.name, place, node))
 
     def _add_inertial(self, index: int, node: Node, frame: Pose) -> None:
         if self.bodies[index].inertial is not None:

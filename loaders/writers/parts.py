@@ -205,6 +205,7 @@ def note_rest(mechanism: Mechanism, lost: Lost, kept: Iterable[str] = ()) -> Non
         "excluded pairs": bool(mechanism.excluded_pairs) and mechanism.self_collision,
         "actuators, whose joints are driven by torques": bool(mechanism.actuators),
         "sensors": bool(mechanism.sensors),
+        "cameras": bool(mechanism.cameras),
         "tendons": bool(mechanism.tendons),
         "soft solids": bool(mechanism.soft_meshes),
         "textures": any(s.texture is not None for b in mechanism.bodies for s in b.visuals),

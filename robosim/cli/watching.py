@@ -35,6 +35,15 @@ Record = Annotated[
         metavar="FILE",
     ),
 ]
+View = Annotated[
+    str | None,
+    _option(
+        "--camera",
+        help="The model's camera from which a video or picture is recorded; by default one that "
+        "follows the robot.",
+        metavar="NAME",
+    ),
+]
 Port = Annotated[
     int | None,
     _option(help="Port of the live view; by default the first free one from 7000.", metavar="PORT"),
@@ -54,6 +63,7 @@ class Watching:
     """A recording, and where a live view is served."""
 
     record: Record = None
+    camera: View = None
     port: Port = None
     host: Host = None
 
@@ -61,17 +71,21 @@ class Watching:
         """Refuse a recording that cannot be written, before a run."""
         if self.record is not None:
             check_record(self.record, "--record")
+        if self.camera is not None and (self.record is None or self.record.suffix in PAGES):
+            raise OptionError("--camera needs --record FILE.mp4, .gif or .png")
 
     def recorder(self, robot: Mechanism) -> Recorder | None:
         """The recorder, if a recording is requested."""
         from robosim.viz import Recorder
 
+        if self.camera is not None:
+            robot.camera(self.camera)
         return None if self.record is None else Recorder(robot, fps=30)
 
     def save(self, recorder: Recorder | None) -> None:
         """Write the recording, if one is requested."""
         if self.record is not None and recorder is not None:
-            save_recording(recorder, self.record)
+            save_recording(recorder, self.record, self.camera)
 
 
 def check_record(record: Path, option: str) -> None:
@@ -90,7 +104,7 @@ def check_record(record: Path, option: str) -> None:
         check_renderer(suffix)
 
 
-def save_recording(recorder: Recorder, record: Path) -> None:
+def save_recording(recorder: Recorder, record: Path, camera: str | None = None) -> None:
     """Write a recording in the format of its suffix."""
     if record.suffix.lower() in PAGES:
         recorder.save(record)
@@ -98,7 +112,7 @@ def save_recording(recorder: Recorder, record: Path) -> None:
     from robosim.viz.rendering import render
 
     err.print(f"drawing {record} ...", markup=False, soft_wrap=True)
-    render(recorder, record, fps=recorder.fps)
+    render(recorder, record, fps=recorder.fps, camera=camera)
 
 
 @contextmanager

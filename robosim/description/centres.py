@@ -93,6 +93,7 @@ def with_inertial(
         soft_meshes=tuple(map(in_mesh, robot.soft_meshes)),
         sensors=tuple(placed(one, "place", "reference") for one in robot.sensors),
         actuators=tuple(placed(one, "place") for one in robot.actuators),
+        cameras=tuple(placed(one, "place") for one in robot.cameras),
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from robosim.description.actuator import Actuator
 from robosim.description.body import Body, ContactPoint
+from robosim.description.camera import Camera
 from robosim.description.joint import Joint
 from robosim.description.obstacles import AnyShape, obstacle_name
 from robosim.description.sensor import Sensor
@@ -213,6 +214,15 @@ def check_effort_ranges(ranges: Mapping[str, tuple[float, float]], v_names: Sequ
                 alternatives=v_names,
                 wanted=name,
             )
+
+
+def check_cameras(cameras: Sequence[Camera], bodies: Sequence[Body]) -> None:
+    """Refuse cameras on unknown bodies."""
+    names = [body.name for body in bodies]
+    for camera in cameras:
+        body = camera.place.body
+        if body is not None:
+            check_exists(body, names, f"camera '{camera.name}'", f"body '{body}' does not exist")
 
 
 def check_sensors(

@@ -25,8 +25,8 @@ from robosim.errors import ModelError
 from robosim.validation import Array, frozen_array, unit_quaternion
 
 _BOTH = ("bodies", "contacts", "springs", "couplings", "tendons", "soft_meshes", "actuators",
-         "sensors", "obstacles", "contact_pairs", "excluded_pairs", "world_frames", "world_visuals",
-         "warnings")  # fmt: skip
+         "sensors", "cameras", "obstacles", "contact_pairs", "excluded_pairs", "world_frames",
+         "world_visuals", "warnings")  # fmt: skip
 MOUNT = "mount"
 
 
@@ -232,6 +232,7 @@ def _named(robot: Whole) -> dict[str, set[str]]:
         "coupling": {coupling.name for coupling in robot.couplings},
         "actuator": {actuator.name for actuator in robot.actuators},
         "sensor": {sensor.name for sensor in robot.sensors},
+        "camera": {camera.name for camera in robot.cameras},
         "configuration": set(robot.configurations),
     }
 

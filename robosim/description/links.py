@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from robosim import quaternions
 from robosim.description.body import Body, ContactPoint, Frame
+from robosim.description.camera import Camera
 from robosim.description.place import Place
 from robosim.description.sensor import Part, Sensor
 from robosim.description.soft import SoftMesh
@@ -118,6 +119,11 @@ def place_on(place: Place, links: Links) -> Place:
     if link is None:
         return place
     return Place(link.body, link.point(place.position), link.turn(place.quaternion))
+
+
+def camera_on(camera: Camera, links: Links) -> Camera:
+    """A camera on the body that contains its link."""
+    return replace(camera, place=place_on(camera.place, links))
 
 
 def tendon_on(tendon: Any, links: Links) -> Any:

@@ -17,6 +17,7 @@ from robosim.description import checks, links, overview
 from robosim.description.actuator import Actuator
 from robosim.description.bearing import unfelt
 from robosim.description.body import Body, ContactPoint, Frame, Geometry
+from robosim.description.camera import Camera
 from robosim.description.composing import Composable
 from robosim.description.joint import Joint
 from robosim.description.obstacles import AnyShape, as_obstacles, obstacle_name
@@ -89,6 +90,8 @@ class Mechanism(Composable, Frozen):
         Whether the given order of the tree is kept if parents come before their children, as in
         combined mechanisms.
     soft_meshes : tuple of SoftMesh
+    cameras : tuple of Camera
+        Cameras that `render` knows by name.
     soft : Strand, Net or Soft, or several, given only
         Of which particles, springs and meshes are made; home is that without them.
     world_frames : tuple of Frame
@@ -127,6 +130,7 @@ class Mechanism(Composable, Frozen):
     effort_ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     as_given: bool = False
     soft_meshes: tuple[SoftMesh, ...] = ()
+    cameras: tuple[Camera, ...] = ()
     soft: InitVar[AnySoft | Iterable[AnySoft]] = ()
 
     def __post_init__(self, soft: AnySoft | Iterable[AnySoft]) -> None:
@@ -144,6 +148,7 @@ class Mechanism(Composable, Frozen):
             "couplings": Coupling,
             "tendons": Tendon,
             "soft_meshes": SoftMesh,
+            "cameras": Camera,
         }
         for what, kind in kinds.items():
             self._set(**{what: parts(getattr(self, what), kind, what, element)})
@@ -162,6 +167,7 @@ class Mechanism(Composable, Frozen):
                 for one in self.actuators
             ),
             sensors=tuple(links.sensor_on(sensor, merged) for sensor in self.sensors),
+            cameras=tuple(links.camera_on(camera, merged) for camera in self.cameras),
             effort_ranges={k: (float(a), float(b)) for k, (a, b) in self.effort_ranges.items()},
             contact_pairs=self._pairs(self.contact_pairs),
             excluded_pairs=self._pairs(self.excluded_pairs),
@@ -212,6 +218,7 @@ class Mechanism(Composable, Frozen):
             "coupling": self.couplings,
             "actuator": self.actuators,
             "sensor": self.sensors,
+            "camera": self.cameras,
             "frame": frames,
         }
         for what, elements in named.items():
@@ -238,6 +245,7 @@ class Mechanism(Composable, Frozen):
         checks.check_effort_ranges(self.effort_ranges, v_names)
         checks.check_implicit(self.actuators, self.effort_ranges)
         checks.check_sensors(self.sensors, v_names, tendons, bodies, self.tree_joints)
+        checks.check_cameras(self.cameras, bodies)
 
     def with_contacts(
         self,
@@ -501,6 +509,11 @@ class Mechanism(Composable, Frozen):
         """A sensor by its name, or ModelError."""
         names = [sensor.name for sensor in self.sensors]
         return self.sensors[checks.index_of("sensor", names, name)]
+
+    def camera(self, name: str) -> Camera:
+        """A camera by its name, or ModelError."""
+        names = [camera.name for camera in self.cameras]
+        return self.cameras[checks.index_of("camera", names, name)]
 
     def neutral(self) -> Array:
         """q (nq,) with every joint at zero, quaternions at identity."""

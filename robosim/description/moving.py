@@ -97,6 +97,7 @@ def changes(robot: Whole, E: Array, onto: Onto | None = None) -> dict[str, Any]:
             )
             for sensor in robot.sensors
         ),
+        "cameras": tuple(replace(one, place=_place(one.place, there)) for one in robot.cameras),
         "obstacles": tuple(moved_obstacle(obstacle, E) for obstacle in robot.obstacles),
         "world_frames": tuple(_at(frame, there.E) for frame in robot.world_frames),
         "world_visuals": tuple(_at(shape, there.E) for shape in robot.world_visuals),

@@ -65,6 +65,10 @@ def renamed(robot: W, prefix: str) -> W:
             for one in robot.actuators
         ),
         sensors=tuple(_sensor(sensor, prefix) for sensor in robot.sensors),
+        cameras=tuple(
+            replace(one, name=prefix + one.name, place=_place(one.place, prefix))
+            for one in robot.cameras
+        ),
         obstacles=tuple(
             named(_surface(shape, prefix, names), prefix + obstacle_name(shape))
             for shape in robot.obstacles

@@ -202,7 +202,7 @@ def _without_overlaps(joined: W, wanted: Sequence[Pair]) -> W:
         joined,
         joints=joined.tree_joints,
         **dict.fromkeys(
-            ("contacts", "springs", "couplings", "tendons", "actuators", "sensors"), ()
+            ("contacts", "springs", "couplings", "tendons", "actuators", "sensors", "cameras"), ()
         ),
         effort_ranges={},
         stance=None,

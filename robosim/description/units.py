@@ -184,6 +184,7 @@ class Division:
                 for key in self._efforts.get(name, ())
             },
             sensors=(),
+            cameras=(),
             home=np.concatenate(q),
             configurations={},
             stance=None,

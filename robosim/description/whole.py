@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robosim.description.actuator import Actuator
 from robosim.description.body import Body, ContactPoint, Frame, Geometry
+from robosim.description.camera import Camera
 from robosim.description.joint import Joint
 from robosim.description.obstacles import AnyShape
 from robosim.description.sensor import Sensor
@@ -66,6 +67,8 @@ class Whole(Protocol):
     def actuators(self) -> tuple[Actuator, ...]: ...
     @property
     def sensors(self) -> tuple[Sensor, ...]: ...
+    @property
+    def cameras(self) -> tuple[Camera, ...]: ...
     @property
     def tendons(self) -> tuple[Tendon, ...]: ...
     @property

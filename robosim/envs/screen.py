@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from robosim.errors import OptionError
 from robosim.simulation import Simulation
 from robosim.viz import RealTimePacer, Viewer
-from robosim.viz.camera import Camera
+from robosim.viz.drawing import Drawer
 
 MODES = ("human", "rgb_array")
 
@@ -43,7 +43,7 @@ class Screen:
         self.mode, self._size, self._open = mode, size, open_browser
         self.url: str | None = None
         self._viewer: Viewer | None = None
-        self._camera: Camera | None = None
+        self._drawer: Drawer | None = None
         self._pacer: RealTimePacer | None = None
 
     def show(self, sim: Simulation, elapsed: float) -> None:
@@ -60,15 +60,13 @@ class Screen:
             self._pacer.wait(elapsed)
 
     def picture(self, sim: Simulation) -> NDArray[np.uint8]:
-        """A picture, (height, width, 3) of uint8, from a headless browser."""
-        if self._camera is None:
-            self._camera = Camera(sim.robot, self._size)
-        return self._camera.picture(sim)
+        """A picture, (height, width, 3) of uint8."""
+        if self._drawer is None:
+            self._drawer = Drawer(sim.robot, *self._size)
+        return self._drawer.picture(sim)
 
     def close(self) -> None:
-        """Close the live view and the headless browser."""
+        """Close the live view."""
         if self._viewer is not None:
             self._viewer.close()
-        if self._camera is not None:
-            self._camera.close()
-        self._viewer, self._camera = None, None
+        self._viewer, self._drawer = None, None

@@ -26,7 +26,7 @@ class RobotEnv(gymnasium.Env[Seen, Seen]):
         None: the task's default robot.
     task : Task, its class, or the name of one of `robosim.envs.TASKS`
     render_mode : "human", "rgb_array" or None
-        A live view in the browser, or pictures from a headless browser (the extra ``browser``).
+        A live view in the browser, or pictures as arrays.
     limited : bool
         Whether episodes are truncated after the task's `seconds`. `gymnasium.make` sets False,
         and wraps the environment in Gymnasium's `TimeLimit` instead.

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from robosim import quaternions
 from robosim.description.body import Frame
+from robosim.description.camera import Camera
 from robosim.description.mechanism import Mechanism
 from robosim.rays.hits import Hits
 from robosim.simulation.loads import Held, wrench_about
@@ -133,6 +134,56 @@ class Frames:
         poses = self.state.x, self.state.q
         rays, options = (origins, directions), (max_distance, exclude, threads)
         return cast_from(self.robot, geometry, poses, rays, *options)
+
+    def render(
+        self,
+        camera: Camera | str | None = None,
+        width: int = 640,
+        height: int = 480,
+        what: str = "rgb",
+        *,
+        geometry: str = "visual",
+        forces: bool = False,
+        hide: str | Iterable[str] = (),
+    ) -> NDArray[Any]:
+        """A picture at the knot, drawn by the processor, without a browser or a display.
+
+        Parameters
+        ----------
+        camera : Camera, name of one of ``robot.cameras``, or None
+            None: the camera of the viewer's page, which follows the robot.
+        width, height : int [pixels]
+        what : "rgb", "depth" or "segmentation"
+        geometry : "visual" or "collision"
+            What is drawn of bodies.
+        forces : bool
+            Whether to draw contact points and arrows of contact forces.
+        hide : str or iterable of str
+            Bodies, by their names or those of their frames, that are not drawn; also "world".
+
+        Returns
+        -------
+        (height, width, 3) of uint8
+            Colours in sRGB, for "rgb".
+        (height, width) of float32 [m]
+            Distances along the direction of view, inf for the sky, for "depth".
+        (height, width, 2) of int32
+            For "segmentation": the index among ``robot.bodies``, their number for the world, -1
+            for the sky; and the index of the shape, of `robosim.viz.drawing.Drawer.shapes`.
+
+        Raises
+        ------
+        OptionError
+            For an unknown choice, a size below 1 or above 4096 pixels, or a camera inside of a
+            shape.
+        ModelError
+            For an unknown camera or body.
+        """
+        from robosim.viz.drawing import drawer_of  # compiled, and imported on first use
+
+        hidden = (hide,) if isinstance(hide, str) else tuple(hide)
+        drawer = drawer_of(self, width, height, geometry, forces, hidden)
+        return drawer.picture(self, camera, what)
 
     def _frame(self, name: str) -> tuple[int | None, Frame]:
         """The body, None for the world, and its frame."""

@@ -6,7 +6,7 @@ The address leads to a `Casting` (`robosim.compiled.rays`).
 from math import inf, nan, sqrt
 
 from robosim.kernels.compiler.jit import entry, kernel
-from robosim.kernels.compiler.rays import load_casting
+from robosim.kernels.compiler.known import load_casting
 from robosim.kernels.equations.vectors import row_of
 from robosim.kernels.rays.scene import find_world_normal, meet_scene, place_shapes
 from robosim.kernels.rays.triangles import aim

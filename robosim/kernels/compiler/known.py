@@ -1,0 +1,28 @@
+"""Loading of data whose types are the same for all robots: those of rays and of pictures."""
+
+from numba import typeof
+from numba.extending import intrinsic
+
+from robosim.compiled.drawing import empty_drawing
+from robosim.compiled.rays import empty_casting
+from robosim.kernels.compiler.addresses import TYPES, kind_of
+from robosim.kernels.compiler.dense import ADDRESS
+
+CASTING = kind_of(typeof(empty_casting()))
+DRAWING = kind_of(typeof(empty_drawing()))
+
+
+def generate(context, builder, signature, arguments):
+    return builder.inttoptr(arguments[0], ADDRESS)
+
+
+@intrinsic
+def load_casting(typing_context, address):
+    """The `Casting` at an address."""
+    return TYPES[CASTING](address), generate
+
+
+@intrinsic
+def load_drawing(typing_context, address):
+    """The `Drawing` at an address."""
+    return TYPES[DRAWING](address), generate
