@@ -1,5 +1,6 @@
-"""Live view in the browser, recordings and plots."""
+"""Live view in the browser, pictures, recordings and plots."""
 
+from robosim.description.camera import Camera
 from robosim.submodules import on_first_use
 from robosim.viz.controls import Button, Slider
 from robosim.viz.pacing import RealTimePacer
@@ -10,6 +11,7 @@ from robosim.viz.viewer import Viewer
 
 __all__ = [
     "Button",
+    "Camera",
     "LiveReport",
     "RealTimePacer",
     "Recorder",
@@ -19,4 +21,4 @@ __all__ = [
     "replay",
 ]
 
-__getattr__ = on_first_use(__name__, ("plots", "scene", "watch"))
+__getattr__ = on_first_use(__name__, ("drawing", "plots", "rendering", "scene", "watch"))

@@ -1,6 +1,6 @@
 """Elements of a file that are not read, but act in MuJoCo or may be intended to; these are noted.
 
-Not noted are elements without an effect here: appearance (visual, statistic, cameras, lights),
+Not noted are elements without an effect here: appearance (visual, statistic, lights),
 sizes, custom data, and parameters of MuJoCo's solver (solref, solimp, margin, gap, integrator).
 """
 

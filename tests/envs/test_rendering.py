@@ -1,9 +1,6 @@
-"""What environments look like: pictures from a headless browser, and the live view."""
+"""What environments look like: pictures, and the live view."""
 
 from __future__ import annotations
-
-import os
-import sys
 
 import numpy as np
 import pytest
@@ -13,22 +10,8 @@ pytest.importorskip("gymnasium")
 import gymnasium
 
 from robosim.envs import RobotEnv, RobotVectorEnv
-from robosim.errors import ViewerError
-from robosim.viz.browser import headless
 
 
-@pytest.fixture(scope="module")
-def browser() -> None:
-    try:
-        with headless():
-            pass
-    except ViewerError as error:
-        if os.environ.get("ROBOSIM_BROWSER") == "required":
-            raise
-        pytest.skip(str(error))
-
-
-@pytest.mark.usefixtures("browser")
 def test_pictures_show_where_the_robot_is() -> None:
     env = gymnasium.make("robosim/CartPole-v0", render_mode="rgb_array", size=(320, 240))
     env.reset(seed=0)
@@ -44,7 +27,6 @@ def test_pictures_show_where_the_robot_is() -> None:
     assert (np.abs(frames[2].astype(int) - frames[1]).max(axis=2) > 30).mean() < 1e-3
 
 
-@pytest.mark.usefixtures("browser")
 def test_each_of_many_has_its_picture_and_two_can_be_open() -> None:
     one = RobotEnv(render_mode="rgb_array", size=(64, 64))
     many = RobotVectorEnv(num_envs=2, lanes=False, render_mode="rgb_array", size=(64, 64))
@@ -63,13 +45,4 @@ def test_the_live_view_follows() -> None:
     assert env.screen.url.startswith("http://127.0.0.1:")
     env.step(np.zeros(1))
     assert env.render() is None
-    env.close()
-
-
-def test_without_a_browser_it_says_what_it_takes(monkeypatch) -> None:
-    monkeypatch.setitem(sys.modules, "playwright.sync_api", None)
-    env = RobotEnv(render_mode="rgb_array")
-    env.reset(seed=0)
-    with pytest.raises(ViewerError, match=r'pip install "robosim-variational\[browser\]"'):
-        env.render()
     env.close()

@@ -61,11 +61,11 @@ ORDER = list(LAYERS)
 ROOMS = {
     "robosim.compiled": (
         "arrays", "kinds", "records", "model", "order", "fronts", "elimination", "state", "memory",
-        "links", "loads", "minimal", "workspace", "building", "rays",
+        "links", "loads", "minimal", "workspace", "building", "rays", "drawing",
     ),
     "robosim.kernels": (
         "compiler", "status", "equations", "narrow_phase", "contact", "solve", "step", "recursive",
-        "minimal", "rays",
+        "minimal", "rays", "drawing",
     ),
 }  # fmt: skip
 # What the package loads when it is imported; all else waits until its name is asked for.
@@ -76,6 +76,7 @@ UPWARD = {
     ("robosim.description.touching", "robosim.overlaps"),  # Mechanism.add and attach
     ("robosim.log.files", "robosim.loaders.writers.text"),  # the model in a log of ROS
     ("robosim.log.memory", "robosim.viz.plots"),  # Log.plot
+    ("robosim.simulation.frames", "robosim.viz.drawing"),  # Simulation.render
 }
 CIRCLES: set[tuple[str, str]] = set()
 # Between folders, or modules that lie beside them.

@@ -26,6 +26,7 @@ from PIL import Image
 import robosim
 from robosim.controllers import BUILT_IN
 from robosim.viz import Recorder, Viewer, live
+from robosim.viz.drawing import Drawer
 
 PATIENCE = 60.0  # [s]: compiling, or a machine that has other things to do
 
@@ -429,50 +430,29 @@ def test_pictures_of_a_recording_follow_the_robot_by_its_own_time(
     assert abs(page.evaluate(behind)) < 1e-6  # and is there at once after a jump
 
 
-@pytest.fixture
-def short(tmp_path: Path) -> Recorder:
-    sim = robosim.Simulation(robosim.load("double_pendulum"))
-    sim.set_state([1.5, 0.3])
-    recorder = Recorder(sim.robot, fps=10)
-    live(sim, seconds=0.3, recorder=recorder, speed=math.inf)
-    return recorder
-
-
-def drawn(short: Recorder, file: Path) -> list[Any]:
-    """In a process of its own: Playwright has one driver a thread, which the fixture holds."""
-    import subprocess
-    import sys
-
-    page = short.save(file.with_suffix(".html"))
-    code = (
-        "import sys, types, pathlib; from robosim.viz.rendering import render\n"
-        "page = pathlib.Path(sys.argv[1])\n"
-        "save = lambda to: to.write_bytes(page.read_bytes()) and to\n"
-        "recorder = types.SimpleNamespace(save=save)\n"
-        "render(recorder, sys.argv[2], fps=10, size=(320, 200))"
-    )
-    command = [sys.executable, "-c", code, str(page), str(file)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return [file.read_bytes()]
-
-
-def test_a_recording_becomes_a_picture_a_gif_and_a_video(
-    browser: Any, short: Recorder, tmp_path: Path
-) -> None:
-    drawn(short, tmp_path / "run.png")
-    with Image.open(tmp_path / "run.png") as picture:
-        assert picture.size == (320, 200)
-        assert np.asarray(picture.convert("RGB")).std() > 5
-    drawn(short, tmp_path / "run.gif")
-    with Image.open(tmp_path / "run.gif") as moving:
-        assert moving.n_frames == len(short)
-        first = np.asarray(moving.convert("RGB")).astype(int)
-        moving.seek(moving.n_frames - 1)
-        assert moved_pixels(first, np.asarray(moving.convert("RGB")).astype(int)) > 1e-3
-    pytest.importorskip("imageio_ffmpeg")
-    (video,) = drawn(short, tmp_path / "run.mp4")
-    assert video[4:8] == b"ftyp"
+def test_pictures_of_the_processor_are_those_of_the_page(browser: Any) -> None:
+    """But for outlines, which each samples in its own way, and for the caption."""
+    robot = robosim.load("a1")
+    sim = robosim.Simulation(robot)
+    sim.place()
+    with Viewer(robot, quiet=True) as viewer:
+        page = browser.new_page(
+            viewport={"width": 960, "height": 540}, color_scheme="light", device_scale_factor=1
+        )
+        page.goto(viewer.url)
+        wait_for(page, "window.robosim && robosim.frames >= 0")
+        viewer.show(sim)
+        wait_for(page, "robosim.stage.placed")
+        hidden = ("#panel", "#toolbar", "#charts-pane", "#bar")
+        page.add_style_tag(content=f"{', '.join(hidden)} {{ display: none !important }}")
+        page.evaluate("document.body.classList.remove('panel-open', 'charts-open')")
+        page.evaluate("window.dispatchEvent(new Event('resize'))")
+        time.sleep(1.0)
+        shot = np.asarray(Image.open(io.BytesIO(page.screenshot())).convert("RGB")).astype(int)
+        page.close()
+    apart = np.abs(shot - Drawer(robot, 960, 540, forces=True).picture(sim))[70:].max(axis=2)
+    assert np.median(apart) <= 1
+    assert np.mean(apart > 8) < 0.03
 
 
 def photograph(page: Any, file: Path) -> None:

@@ -21,9 +21,10 @@ def captioned(picture: Picture, name: str, time: float) -> Picture:
 
     if min(picture.shape[:2]) < SMALLEST:
         return picture
-    lines = (name, ImageFont.load_default(NAME)), (f"t = {time:.2f} s", ImageFont.load_default(TIME))
+    fonts = [ImageFont.load_default(size) for size in (NAME, TIME)]
+    lines = (name, fonts[0]), (f"t = {time:.2f} s", fonts[1])
     # Figures change from picture to picture, and the box does not.
-    widest = max(lines[0][1].getlength(name), lines[1][1].getlength("t = 000.00 s"))
+    widest = max(fonts[0].getlength(name), fonts[1].getlength("t = 000.00 s"))
     width, height = math.ceil(widest) + 2 * INSET, NAME + TIME + 3 * INSET
     box = np.s_[MARGIN : MARGIN + height + 1, MARGIN : MARGIN + width + 1]
     under = Image.fromarray(picture[box]).convert("RGBA")
