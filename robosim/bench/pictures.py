@@ -38,7 +38,7 @@ def of_mujoco(told: str, sim: Simulation, what: str, n: int) -> tuple[Contender 
     import mujoco
 
     width, height = SIZES[what]
-    robot, model = as_geoms(mujoco, sim.robot, "visuals")
+    robot, model = as_geoms(mujoco, sim.robot, "visuals", lit=True)
     data = moved(mujoco, model, robot, sim.q)
     camera = mujoco.MjvCamera()
     mujoco.mjv_defaultFreeCamera(model, camera)

@@ -63,16 +63,20 @@ def _of_model(mujoco: Any, model: Any, data: Any, n: int, shape: Geometry) -> Ge
     return replace(shape, vertices=vertices, faces=faces, uv=None, texture=None, **place)
 
 
-def as_geoms(mujoco: Any, robot: Mechanism, kind: str) -> tuple[Mechanism, Any]:
+def as_geoms(mujoco: Any, robot: Mechanism, kind: str, lit: bool = False) -> tuple[Mechanism, Any]:
     """A robot whose shapes of a kind ("collisions", "visuals") are those of the model beside it.
 
-    All bodies of the model are fixed to the world, and called 0, 1 and so on.
+    All bodies of the model are fixed to the world, and called 0, 1 and so on. With `lit`, the model
+    has a ground and a light that casts shadows, too.
     """
     spec, meshes = mujoco.MjSpec(), dict[int, str]()
     for b, body in enumerate(robot.bodies):
         added = spec.worldbody.add_body(name=str(b))
         for k, shape in enumerate(getattr(body, kind)):
             _add(spec, mujoco.mjtGeom, added, shape, f"{b} {k}", meshes)
+    if lit:
+        spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=(20.0, 20.0, 0.1))
+        spec.worldbody.add_light(pos=(1.1, -1.3, 2.0), dir=(-0.55, 0.65, -1.0), castshadow=True)
     model = spec.compile()
     data = mujoco.MjData(model)
     mujoco.mj_kinematics(model, data)

@@ -44,6 +44,8 @@ GEOMETRIES = ("visual", "collision")
 MOST = 4096  # pixels along an edge
 GHOSTS = ((0.13, 0.45, 0.85), (0.85, 0.35, 0.1), (0.2, 0.6, 0.3))
 GHOST_OPACITY = 0.38
+COARSE = 0.4  # pixels that an edge of the cells of a level may be seen as, seen from nearest
+SMALL = 40_000  # pixels of a picture that a second thread does not make faster
 BAND = 64  # rows of samples that a thread takes at a time
 
 
@@ -70,7 +72,7 @@ class Drawer:
     hide : iterable of str
         Bodies, by their names or those of their frames, that are not drawn; also "world".
     threads : int or None
-        Threads that share the rows of a picture; None: one for each processor, two at most.
+        Threads that share the rows of a picture; None: two, or one for a small picture.
 
     Raises
     ------
@@ -98,7 +100,8 @@ class Drawer:
         check_choice("geometry", geometry, GEOMETRIES)
         self.robot, self.size = robot, (_pixels("width", width), _pixels("height", height))
         self._samples = 2 if smooth else 1
-        self._threads = threads or min(2, os.cpu_count() or 1)
+        large = self.size[0] * self.size[1] > SMALL
+        self._threads = threads or (min(2, os.cpu_count() or 1) if large else 1)
         self._ground = ground and draws_ground(robot)
         self._solid, self._shadows = is_solid(robot), shadows
         self._copies = 1 + ghosts
@@ -111,6 +114,7 @@ class Drawer:
         self._turns = np.array(gathered.turns).reshape(-1, 3, 3)
         self._meshes, self._parts = gathered.meshes(), gathered.parts()
         self._bounds = _bounds(self._meshes.vertices, self._parts)
+        self._cells, self._ranges = gathered.cells()
         self._made: dict[int, tuple[Handle, Drawing]] = {}
         self._extent: Extent | None = None
         self._following: Following | None = None
@@ -311,8 +315,7 @@ class Drawer:
         local = np.einsum("nji,nj->ni", turns[own], eye - places[own])
         near = np.all(np.abs(local - self._bounds[0][own]) <= self._bounds[1][own], axis=1)
         for part, point in zip(own[near], local[near], strict=True):
-            begin, end = self._parts["vertices"][part]
-            first, last = self._parts["faces"][part]
+            (begin, end), (first, last) = self._ranges[part, 0]
             corners = self._meshes.vertices[begin:end][self._meshes.faces[first:last]]
             if winding(corners.astype(float), point) > 0.5:
                 body, shape = self.shapes[int(self._parts["shape"][part])]
@@ -344,7 +347,19 @@ class Drawer:
         parts["from_camera"] = (places - sight.eye) @ sight.R
         parts["to_light"] = world @ turns
         parts["from_light"] = places @ world.T + origin
+        self._choose_levels(parts, float(view["focal"][0]))
         parts["to_normal"] = parts["to_camera"] / np.sum(turns**2, axis=1, keepdims=True)
+
+    def _choose_levels(self, parts: NDArray[np.void], focal: float) -> None:
+        """Of each part the coarsest level that looks as the part itself does from here."""
+        if self._cells.shape[1] == 1:
+            return
+        middle = parts["from_camera"] + np.einsum("nij,nj->ni", parts["to_camera"], self._bounds[0])
+        nearest = np.linalg.norm(middle, axis=1) - np.linalg.norm(self._bounds[1], axis=1)
+        pixels = self._cells * focal / np.maximum(nearest, 1e-9)[:, None]
+        level = np.sum(pixels <= COARSE, axis=1) - 1
+        chosen = self._ranges[np.arange(len(parts)), np.maximum(level, 0)]
+        parts["vertices"], parts["faces"] = chosen[:, 0], chosen[:, 1]
 
     def _prepare(self, handle: Handle, on: Drawing, samples: int, what: str) -> None:
         """What is nearest to the camera at each sample, and nearest to the sun."""
@@ -356,7 +371,7 @@ class Drawer:
         jobs: list[Callable[[int], Any]] = []
         if what == "rgb" and self._shadows:
             on.shadows.fill(-np.inf)
-            jobs.append(lambda t: entries.cast_shadows(address, t, 0, n, 0, len(on.shadows)))
+            jobs.append(lambda _: entries.cast_shadows(address, 0, n, 0, len(on.shadows)))
         # Depths and labels have all parts, also those that one sees through.
         everything = int(what != "rgb")
         jobs += [

@@ -135,9 +135,9 @@ class Skin:
         self._bodies, self._points = nodes[:, 0].astype(int), nodes[:, 1:]
         none = np.zeros((len(nodes), 3), dtype=np.float32)
         faces = np.array(skin["faces"], dtype=np.uint32).reshape(-1, 3)
-        self._mesh = gathered.add_mesh(Triangles(none, none, faces, None))
-        self._begin = gathered.first_vertex(self._mesh)
-        gathered.add_part(self._mesh, SOFT, body=world, flat=True)
+        mesh = gathered.add_mesh(Triangles(none, none, faces, None))
+        self._begin = gathered.ranges(mesh[0][1])[0][0]
+        gathered.add_part(mesh, SOFT, body=world, flat=True)
 
     def place(self, vertices: NDArray[np.float32], x: Array, R: Array) -> None:
         """Write the vertices for these poses."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +17,30 @@ from robosim.compiled.records.drawing import PART, TEXTURE
 from robosim.description.body import Geometry
 from robosim.errors import ViewerError
 from robosim.validation import Array
+from robosim.viz.drawing.levels import Level, is_closed, levels_of
 from robosim.viz.shapes import Triangles, triangles
 
 SMALLEST = 1  # texels along an edge of the last level of a texture
+
+
+class Whole(NamedTuple):
+    """The triangles of a shape, in levels."""
+
+    levels: list[Level]
+    closed: bool
+
+
+def made_once(geometry: Geometry) -> Whole:
+    """The triangles of a shape, which meshes of one robot or several may share."""
+    if geometry.kind != "mesh":
+        return Whole([Level(0.0, triangles(geometry))], True)
+    if geometry not in _WHOLE:
+        mesh = triangles(geometry)
+        _WHOLE[geometry] = Whole(levels_of(mesh), is_closed(mesh))
+    return _WHOLE[geometry]
+
+
+_WHOLE: WeakKeyDictionary[Geometry, Whole] = WeakKeyDictionary()
 
 
 @dataclass
@@ -35,12 +57,14 @@ class Gathered:
     positions: list[Array] = field(default_factory=list)
     turns: list[Array] = field(default_factory=list)
     _records: list[NDArray[np.void]] = field(default_factory=list)
-    _known: dict[Any, tuple[int, int]] = field(default_factory=dict)
+    _known: dict[Any, list[tuple[float, int]]] = field(default_factory=dict)
+    _of_parts: list[list[tuple[float, int]]] = field(default_factory=list)
     _vertices: list[NDArray[np.float32]] = field(default_factory=list)
     _normals: list[NDArray[np.float32]] = field(default_factory=list)
     _uv: list[NDArray[np.float32]] = field(default_factory=list)
     _faces: list[NDArray[np.int32]] = field(default_factory=list)
     _ends: list[tuple[int, int]] = field(default_factory=lambda: [(0, 0)])
+    _closed: list[bool] = field(default_factory=list)
     _textures: list[tuple[int, int, int]] = field(default_factory=list)
     _texels: list[NDArray[np.float32]] = field(default_factory=list)
     _images: dict[int, tuple[int, int]] = field(default_factory=dict)
@@ -49,23 +73,30 @@ class Gathered:
         """Add a shape of a body; returns the number of its part."""
         arrays = geometry.vertices, geometry.faces, geometry.uv
         key = (geometry.kind, geometry.size, *map(id, arrays))
-        mesh = self._known.get(key)
-        if mesh is None:
-            mesh = self._known[key] = self.add_mesh(triangles(geometry))
-        texture, levels = -1, 0
+        levels = self._known.get(key)
+        if levels is None:
+            levels = self._known[key] = self.add_levels(geometry)
+        texture, images = -1, 0
         if geometry.texture is not None and geometry.uv is not None:
-            texture, levels = self._texture(geometry)
+            texture, images = self._texture(geometry)
         turn = quaternions.rotation_matrix(np.asarray(geometry.quaternion))
         rgba = np.asarray(geometry.rgba, dtype=float)
         part = self.add_part(
-            mesh, rgba[:3], body=body, opacity=float(rgba[3]), shape=shape, texture=texture
+            levels, rgba[:3], body=body, opacity=float(rgba[3]), shape=shape, texture=texture
         )
-        self._records[part]["levels"] = levels
+        self._records[part]["levels"] = images
         self.positions[part], self.turns[part] = np.asarray(geometry.position, dtype=float), turn
         return part
 
-    def add_mesh(self, mesh: Triangles) -> tuple[int, int]:
-        """Add triangles; returns the numbers by which parts know them."""
+    def add_levels(self, geometry: Geometry) -> list[tuple[float, int]]:
+        """Add the triangles of a shape, and coarser ones."""
+        whole = made_once(geometry)
+        return [
+            (level.cell, self.add_mesh(level.mesh, whole.closed)[0][1]) for level in whole.levels
+        ]
+
+    def add_mesh(self, mesh: Triangles, closed: bool = False) -> list[tuple[float, int]]:
+        """Add triangles, as the only level of what parts are made of."""
         vertices, faces = self._ends[-1]
         self._vertices.append(mesh.positions)
         self._normals.append(mesh.normals)
@@ -73,11 +104,12 @@ class Gathered:
         self._uv.append(uv)
         self._faces.append(mesh.faces.astype(np.int32))
         self._ends.append((vertices + len(mesh.positions), faces + len(mesh.faces)))
-        return len(self._ends) - 2, len(self._ends) - 1
+        self._closed.append(closed)
+        return [(0.0, len(self._closed) - 1)]
 
     def add_part(
         self,
-        mesh: tuple[int, int],
+        levels: list[tuple[float, int]],
         color: Iterable[float],
         *,
         body: int,
@@ -90,13 +122,14 @@ class Gathered:
     ) -> int:
         """Add a part of a colour in sRGB; returns its number."""
         record = np.zeros((), dtype=PART)
-        (v0, f0), (v1, f1) = (self._ends[k] for k in mesh)
-        record["vertices"], record["faces"] = (v0, v1), (f0, f1)
+        record["vertices"], record["faces"] = self.ranges(levels[0][1])
+        record["closed"] = self._closed[levels[0][1]]
         record["color"] = to_linear(np.clip(np.array(list(color)), 0.0, 1.0))
         record["opacity"], record["texture"] = opacity, texture
         record["body"], record["shape"] = body, shape
         record["flat"], record["shown"], record["casts"] = flat, shown, casts
         self._records.append(record)
+        self._of_parts.append(levels)
         self.bodies.append(body)
         self.positions.append(np.zeros(3))
         self.turns.append(np.eye(3))
@@ -108,9 +141,25 @@ class Gathered:
         record["color"], record["opacity"] = to_linear(np.array(list(color))), opacity
         record["texture"], record["casts"] = -1, 0
 
-    def first_vertex(self, mesh: tuple[int, int]) -> int:
-        """The first vertex of a mesh among those of all."""
-        return self._ends[mesh[0]][0]
+    def ranges(self, mesh: int) -> tuple[tuple[int, int], tuple[int, int]]:
+        """First, and behind the last, of the vertices and of the faces of a mesh."""
+        (v0, f0), (v1, f1) = self._ends[mesh], self._ends[mesh + 1]
+        return (v0, v1), (f0, f1)
+
+    def cells(self) -> tuple[Array, NDArray[np.int64]]:
+        """Of each part and level the edge of its cells [m], and its ranges (2, 2).
+
+        Returns
+        -------
+        (n, m), inf for levels that a part does not have; (n, m, 2, 2)
+        """
+        m = max(map(len, self._of_parts), default=1)
+        cells = np.full((len(self._of_parts), m), np.inf)
+        ranges = np.zeros((len(self._of_parts), m, 2, 2), dtype=np.int64)
+        for part, levels in enumerate(self._of_parts):
+            for k, (cell, mesh) in enumerate(levels):
+                cells[part, k], ranges[part, k] = cell, self.ranges(mesh)
+        return cells, ranges
 
     def parts(self) -> NDArray[np.void]:
         """All parts (n,) PART, with the numbers of their triangles."""

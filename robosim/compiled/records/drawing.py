@@ -10,6 +10,7 @@ PART = np.dtype(  # a shape, which several may have the triangles of
         ("shape", "i8"),  # number among the shapes that are drawn
         ("shown", "i8"),  # 0: not drawn
         ("casts", "i8"),  # 1: a shadow
+        ("closed", "i8"),  # 1: triangles that are seen from behind are hidden by others
         ("flat", "i8"),  # 1: each triangle has its own normal
         ("vertices", "i8", (2,)),  # from, to
         ("faces", "i8", (2,)),

@@ -7,7 +7,7 @@ The address leads to a `Drawing` (`robosim.compiled.drawing`). `thread` chooses 
 from robosim.kernels.compiler.jit import entry, kernel
 from robosim.kernels.compiler.known import load_drawing
 from robosim.kernels.drawing.shading import FAR, depth_at, hides, shade
-from robosim.kernels.drawing.triangles import fill, fill_part, move, see
+from robosim.kernels.drawing.triangles import fill_part, fill_seen, move, see
 
 SAME = 0.02  # parts of one shape whose depths differ by less than this share are one surface
 
@@ -25,6 +25,7 @@ def place_parts(address, samples, begin, end):
         move(part.to_camera, part.from_camera, on.meshes.vertices, a, b, part.placed, placed)
         for n in range(part.placed, part.placed + b - a):
             z = placed[n, 2] + 0.0
+            seen[n, 2] = 0.0
             if z >= view.near:
                 see(placed[n, 0], placed[n, 1], z, view.focal, view.middle, seen[n])
                 seen[n, 0] *= samples
@@ -32,10 +33,10 @@ def place_parts(address, samples, begin, end):
 
 
 @entry
-def cast_shadows(address, thread, begin, end, first, last):
+def cast_shadows(address, begin, end, first, last):
     """Fill rows `first` to `last` of the map of shadows by parts `begin` to `end`."""
     on = load_drawing(address)
-    corners, placed, size = on.work[thread], on.toward_sun, on.shadows.shape[0]
+    placed, faces, size = on.toward_sun, on.meshes.faces, on.shadows.shape[0]
     # Nothing is in the shade where no shadow falls, nor at the edge of the map.
     box = on.views[0].shaded
     box[0], box[1], box[2], box[3] = size + 0.0, 0.0, size + 0.0, 0.0
@@ -49,11 +50,9 @@ def cast_shadows(address, thread, begin, end, first, last):
             box[0], box[1] = min(box[0], placed[n, 0] - 3.0), max(box[1], placed[n, 0] + 3.0)
             box[2], box[3] = min(box[2], placed[n, 1] - 3.0), max(box[3], placed[n, 1] + 3.0)
         for face in range(part.faces[0], part.faces[1]):
-            for k in range(3):
-                at = part.placed + on.meshes.faces[face, k]
-                for i in range(3):
-                    corners[k, i] = placed[at, i]
-            fill(corners, -1, first, last, on.shadows, on.numbers)
+            i, j, k = faces[face, 0], faces[face, 1], faces[face, 2]
+            i, j, k = part.placed + i, part.placed + j, part.placed + k
+            fill_seen(placed, i, j, k, -part.closed, -1, first, last, on.shadows, on.numbers)
     for k in range(2):
         box[2 * k], box[2 * k + 1] = max(box[2 * k], 2.0), min(box[2 * k + 1], size - 4.0)
 

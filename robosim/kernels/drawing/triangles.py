@@ -9,27 +9,27 @@ MARGIN = 1e-6
 
 
 @kernel
-def fill(corners, number, first_row, end_row, nearness, numbers):
+def fill(
+    x0, y0, z0, x1, y1, z1, x2, y2, z2, number, first_row, end_row, nearness, numbers
+):  # fmt: skip
     """Note a triangle where it is the nearest one.
 
     Parameters
     ----------
-    corners : (4, 3), of which three are used: places x, y in samples, and nearness, which is
-        linear between them
+    x0, ..., z2 : of three corners the places in samples, and nearness, which is linear in between
     number : of the triangle; below zero it is not noted
     first_row, end_row : rows of samples that are filled
     nearness : (height, width), of the nearest surface so far
     numbers : (height, width), of the nearest triangle so far
     """
-    x0, y0, z0 = corners[0, 0], corners[0, 1], corners[0, 2]
-    x1, y1, z1 = corners[1, 0], corners[1, 1], corners[1, 2]
-    x2, y2, z2 = corners[2, 0], corners[2, 1], corners[2, 2]
     # Samples are in the middle of their squares.
-    top = max(min(y0, y1, y2) - 0.5, first_row + 0.0)
-    bottom = min(max(y0, y1, y2) - 0.5, end_row - 1.0)
+    top = max(min(y0, y1, y2) - 0.5 - MARGIN, first_row + 0.0)
+    bottom = min(max(y0, y1, y2) - 0.5 + MARGIN, end_row - 1.0)
     left = max(min(x0, x1, x2) - 0.5, 0.0)
     right = min(max(x0, x1, x2) - 0.5, nearness.shape[1] - 1.0)
-    first, last = ceil(top - MARGIN), floor(bottom + MARGIN)
+    if not (top <= bottom and left <= right + 2.0 * MARGIN):
+        return
+    first, last = ceil(top), floor(bottom)
     if first > last or ceil(left - MARGIN) > floor(right + MARGIN):
         return
     area = (x1 - x0) * (y2 - y0) - (x2 - x0) * (y1 - y0)
@@ -38,19 +38,24 @@ def fill(corners, number, first_row, end_row, nearness, numbers):
     if area < 0.0:
         x1, y1, z1, x2, y2, z2 = x2, y2, z2, x1, y1, z1
         area = -area
-    across = ((z1 - z0) * (y2 - y0) - (z2 - z0) * (y1 - y0)) / area
-    down = ((z2 - z0) * (x1 - x0) - (z1 - z0) * (x2 - x0)) / area
-    for row in range(max(first, first_row), min(last, end_row - 1) + 1):
-        y = row + 0.5
+    scale = 1.0 / area
+    across = ((z1 - z0) * (y2 - y0) - (z2 - z0) * (y1 - y0)) * scale
+    down = ((z2 - z0) * (x1 - x0) - (z1 - z0) * (x2 - x0)) * scale
+    slope0, at0, way0 = edge(x0, y0, x1, y1)
+    slope1, at1, way1 = edge(x1, y1, x2, y2)
+    slope2, at2, way2 = edge(x2, y2, x0, y0)
+    nearest = z0 + across * (0.5 - x0) + down * (0.5 - y0)
+    most = nearness.shape[1] - 1
+    for row in range(first, last + 1):
         begin, end = left, right
-        begin, end = cut(x0, y0, x1, y1, y, begin, end)
-        begin, end = cut(x1, y1, x2, y2, y, begin, end)
-        begin, end = cut(x2, y2, x0, y0, y, begin, end)
+        begin, end = cut(slope0, at0, way0, row, begin, end)
+        begin, end = cut(slope1, at1, way1, row, begin, end)
+        begin, end = cut(slope2, at2, way2, row, begin, end)
         if not begin <= end + 2.0 * MARGIN:
             continue
-        z = z0 + across * (0.5 - x0) + down * (y - y0)
+        z = nearest + down * row
         a, b = ceil(begin - MARGIN), floor(end + MARGIN)
-        for column in range(max(a, 0), min(b, nearness.shape[1] - 1) + 1):
+        for column in range(max(a, 0), min(b, most) + 1):
             here = z + across * column
             if here > nearness[row, column]:
                 nearness[row, column] = here
@@ -59,41 +64,73 @@ def fill(corners, number, first_row, end_row, nearness, numbers):
 
 
 @kernel
-def cut(xa, ya, xb, yb, y, begin, end):
-    """The part of a row of samples at y that lies on the inner side of an edge from a to b."""
+def edge(xa, ya, xb, yb):
+    """(slope, start, way) of an edge: at row r it is in column start + slope r.
+
+    The inner side is on its left for a way above zero, and on its right for one below. A level
+    edge limits no row.
+    """
     height = yb - ya
-    if height == 0.0:
-        outside = (xb - xa) * (y - ya) < 0.0
-        return (1.0, -1.0) if outside else (begin, end)
-    x = xa + (y - ya) * ((xb - xa) / height) - 0.5
-    if height > 0.0:
+    slope = (xb - xa) / height if height != 0.0 else 0.0
+    return slope, xa + (0.5 - ya) * slope - 0.5, height
+
+
+@kernel
+def cut(slope, at, way, row, begin, end):
+    """The part of a row of samples that lies on the inner side of an edge."""
+    x = at + slope * row
+    if way > 0.0:
         return begin, min(end, x)
-    return max(begin, x), end
+    return (max(begin, x), end) if way < 0.0 else (begin, end)
 
 
 @kernel
 def fill_part(part, on, focal, middle, near, first, last, nearness, numbers, corners):
-    """Fill all triangles of a part; `focal` and `middle` are in samples."""
-    placed, seen, faces = on.placed, on.seen, on.meshes.faces
+    """Fill all triangles of a part; `focal` and `middle` are in samples.
+
+    Rows go down in a picture, so what is seen from behind has a positive area.
+    """
+    seen, faces = on.seen, on.meshes.faces
     for face in range(part.faces[0], part.faces[1]):
         number = part.number + face - part.faces[0]
-        a = part.placed + faces[face, 0]
-        b = part.placed + faces[face, 1]
-        c = part.placed + faces[face, 2]
-        if placed[a, 2] < near or placed[b, 2] < near or placed[c, 2] < near:
-            window = first, last
-            clip(placed, a, b, c, number, focal, middle, near, window, nearness, numbers, corners)
-            continue
-        below = max(seen[a, 1], seen[b, 1], seen[c, 1]) < first
-        above = min(seen[a, 1], seen[b, 1], seen[c, 1]) > last
-        if not (below or above):
-            for k in range(3):
-                corners[0, k], corners[1, k], corners[2, k] = seen[a, k], seen[b, k], seen[c, k]
-            fill(corners, number, first, last, nearness, numbers)
+        a, b, c = faces[face, 0], faces[face, 1], faces[face, 2]
+        a, b, c = part.placed + a, part.placed + b, part.placed + c
+        if seen[a, 2] > 0.0 and seen[b, 2] > 0.0 and seen[c, 2] > 0.0:
+            fill_seen(seen, a, b, c, part.closed, number, first, last, nearness, numbers)
+        else:
+            clip(
+                on.placed,
+                a,
+                b,
+                c,
+                number,
+                focal,
+                middle,
+                near,
+                (first, last),
+                nearness,
+                numbers,
+                corners,
+            )
+
+
+@kernel
+def fill_seen(seen, a, b, c, cull, number, first, last, nearness, numbers):
+    """Fill the triangle between three vertices.
+
+    `cull` is 1 or -1: a triangle with an area of this sign, in rows and columns, is left out.
+    """
+    x0, y0 = seen[a, 0] + 0.0, seen[a, 1] + 0.0
+    x1, y1 = seen[b, 0] + 0.0, seen[b, 1] + 0.0
+    x2, y2 = seen[c, 0] + 0.0, seen[c, 1] + 0.0
+    if cull != 0 and cull * ((x1 - x0) * (y2 - y0) - (x2 - x0) * (y1 - y0)) > 0.0:
+        return
+    z0, z1, z2 = seen[a, 2] + 0.0, seen[b, 2] + 0.0, seen[c, 2] + 0.0
+    fill(x0, y0, z0, x1, y1, z1, x2, y2, z2, number, first, last, nearness, numbers)
 
 
 @aside
-def clip(placed, a, b, c, number, focal, middle, near, window, nearness, numbers, corners):
+def clip(placed, a, b, c, number, focal, middle, near, rows, nearness, numbers, corners):
     """Fill what of a triangle lies beyond the near plane: nothing, a triangle or a quadrangle."""
     count = 0
     for k in range(3):
@@ -109,11 +146,13 @@ def clip(placed, a, b, c, number, focal, middle, near, window, nearness, numbers
             y = placed[p, 1] + s * (placed[q, 1] - placed[p, 1])
             see(x, y, near, focal, middle, corners[3 + count])
             count += 1
+    p = corners[3]
     for k in range(2, count):
-        for i in range(3):
-            corners[0, i] = corners[3, i]
-            corners[1, i], corners[2, i] = corners[2 + k, i], corners[3 + k, i]
-        fill(corners, number, window[0], window[1], nearness, numbers)
+        q, r = corners[2 + k], corners[3 + k]
+        fill(
+            p[0] + 0.0, p[1] + 0.0, p[2] + 0.0, q[0] + 0.0, q[1] + 0.0, q[2] + 0.0,
+            r[0] + 0.0, r[1] + 0.0, r[2] + 0.0, number, rows[0], rows[1], nearness, numbers,
+        )  # fmt: skip
 
 
 @kernel
