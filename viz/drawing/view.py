@@ -136,11 +136,11 @@ def set_view(
     view["near"] = size / 200
     view["R"], view["eye"] = R, sight.eye
     view["floor"] = extent.floor
-    view["tile"] = _tile(size)
+    view["tiles"] = 1 / _tile(size)
     for name in ("haze", "zenith", "light_tile", "dark_tile"):
         view[name] = to_linear(np.array(getattr(theme, name)))
     distance = float(np.linalg.norm(center - sight.eye))
-    view["fog"] = distance + 3 * size, 5 * distance + 14 * size
+    view["fog"] = distance + 3 * size, 1 / (4 * distance + 11 * size)
     sun = TO_SUN / np.linalg.norm(TO_SUN)
     view["sun"], view["sun_color"] = sun @ R, theme.sun * np.array(theme.sun_color)
     view["sky"] = np.array([0.0, 1.0, 0.0]) @ R

@@ -42,13 +42,14 @@ VIEW = np.dtype(
         ("eye", "f8", (3,)),
         ("ground", "i8"),  # 1: the ground is drawn
         ("floor", "f8"),  # height of the ground [m]
-        ("tile", "f8"),  # [m]
+        ("tiles", "f8"),  # of a metre
         ("light_tile", "f8", (3,)),  # linear colours
         ("dark_tile", "f8", (3,)),
         ("haze", "f8", (3,)),  # at the horizon
         ("zenith", "f8", (3,)),
         ("fog_color", "f8", (3,)),  # the haze in sRGB
-        ("fog", "f8", (2,)),  # where the fog begins and where nothing else is seen [m]
+        # Where the fog begins [m], and the inverse of the way to where nothing else is seen.
+        ("fog", "f8", (2,)),
         ("sun", "f8", (3,)),  # unit vector to the sun, in the camera's axes
         ("sun_color", "f8", (3,)),
         ("sky", "f8", (3,)),  # unit vector to where the sky's light comes from

@@ -6,7 +6,7 @@ The address leads to a `Drawing` (`robosim.compiled.drawing`). `thread` chooses 
 
 from robosim.kernels.compiler.jit import entry, kernel
 from robosim.kernels.compiler.known import load_drawing
-from robosim.kernels.drawing.shading import FAR, depth_at, hides, shade
+from robosim.kernels.drawing.shading import FAR, background, depth_at, hides, shade
 from robosim.kernels.drawing.triangles import fill_part, fill_seen, move, see
 
 SAME = 0.02  # parts of one shape whose depths differ by less than this share are one surface
@@ -81,25 +81,26 @@ def find_nearest(address, thread, samples, begin, end, first, last, over):
 
 
 @kernel
+def same_surface(on, number, near, row, column):
+    """Whether a sample shows the same surface as one with this triangle and inverse depth."""
+    other = on.numbers[row, column]
+    if number < 0 or other < 0:
+        return number == other
+    apart = abs(on.nearness[row, column] - near)
+    return on.owners[other] == on.owners[number] and apart < SAME * near
+
+
+@kernel
 def is_uniform(on, samples, row, column):
-    """Whether all samples of a pixel show one surface."""
-    nearness, numbers, owners = on.nearness, on.numbers, on.owners
-    number = numbers[row, column]
-    if number < 0:
-        for i in range(samples):
-            for j in range(samples):
-                if numbers[row + i, column + j] >= 0:
-                    return False
+    """Whether all samples of a pixel show one surface; pixels have one sample or four."""
+    if samples == 1:
         return True
-    least, most = nearness[row, column] + 0.0, nearness[row, column] + 0.0
-    for i in range(samples):
-        for j in range(samples):
-            other = numbers[row + i, column + j]
-            if other < 0 or owners[other] != owners[number]:
-                return False
-            least = min(least, nearness[row + i, column + j])
-            most = max(most, nearness[row + i, column + j])
-    return most - least < SAME * most
+    number, near = on.numbers[row, column], on.nearness[row, column] + 0.0
+    return (
+        same_surface(on, number, near, row, column + 1)
+        and same_surface(on, number, near, row + 1, column)
+        and same_surface(on, number, near, row + 1, column + 1)
+    )
 
 
 @kernel
@@ -118,9 +119,13 @@ def paint(address, thread, samples, first, last, picture):
         v = (i + 0.5 - view.middle[1]) * view.step
         for j in range(picture.shape[1]):
             row, column = samples * i, samples * j
-            if samples == 1 or is_uniform(on, samples, row, column):
+            if is_uniform(on, samples, row, column):
                 u = (j + 0.5 - view.middle[0]) * view.step
-                shade(on, view, on.numbers[row, column], u, v, work, total)
+                number = on.numbers[row, column]
+                if number < 0:
+                    background(on, view, u, v, total)
+                else:
+                    shade(on, view, number, u, v, work, total)
             else:
                 blend(on, view, samples, i, j, work, one, total)
             for k in range(3):

@@ -33,11 +33,11 @@ def mix(a, b, share):
 
 
 @kernel
-def fogged(view, depth, color, table, out):
-    """A colour in sRGB behind the fog of this depth."""
-    share = clamped((depth - view.fog[0]) / (view.fog[1] - view.fog[0]))
+def fog(view, depth, table, color):
+    """Put a linear colour behind the fog of this depth, in sRGB."""
+    share = clamped((depth - view.fog[0]) * view.fog[1])
     for k in range(3):
-        out[k] = mix(encoded(color[k], table), view.fog_color[k], share)
+        color[k] = mix(encoded(color[k], table), view.fog_color[k], share)
 
 
 @kernel
@@ -64,7 +64,7 @@ def square_wave(x, width):
 @kernel
 def ground_color(view, u, v, depth, lit, color):
     """Checks, smoothed over what a pixel covers of them; a share `lit` of the sun reaches them."""
-    R, tiles = view.R, 1.0 / view.tile
+    R, tiles = view.R, view.tiles
     step = depth * view.step * tiles
     inverse, checks = 1.0 / rise(view, u, v), 1.0
     for k in range(2):
@@ -86,7 +86,7 @@ def ground_color(view, u, v, depth, lit, color):
 @kernel
 def sky_color(view, u, v, table, out):
     """The sky, from the haze at the horizon to the zenith, in sRGB."""
-    share = clamped(rise(view, u, v) / sqrt(1.0 + u * u + v * v) / 0.6)
+    share = clamped(rise(view, u, v) / (0.6 * sqrt(1.0 + u * u + v * v)))
     for k in range(3):
         out[k] = encoded(mix(view.haze[k], view.zenith[k], share), table)
 
@@ -199,14 +199,13 @@ def surface_color(on, view, part, face, u, v, work, out):
     glow, fresnel = 0.0, 0.0
     if shine > 0.0:
         glow, fresnel = reflection(view, u, v, nx, ny, nz)
-    color = work[1]
     for k in range(3):
         sun = max(lambert, 0.0) * view.sun_color[k]
         light = mix(view.earth_color[k], view.sky_color[k], sky) + sun
         mirror = mix(0.04, base[k], METAL)
-        color[k] = (1.0 - METAL) * base[k] * light
-        color[k] += sun * glow * (mirror + (1.0 - mirror) * fresnel)
-    fogged(view, depth, color, on.gamma, out)
+        out[k] = (1.0 - METAL) * base[k] * light
+        out[k] += sun * glow * (mirror + (1.0 - mirror) * fresnel)
+    fog(view, depth, on.gamma, out)
     return depth
 
 
@@ -235,26 +234,32 @@ def reflection(view, u, v, nx, ny, nz):
 
 
 @kernel
+def background(on, view, u, v, out):
+    """The ground or the sky along a ray (u, v, 1) in the camera's axes, in sRGB."""
+    depth = ground_depth(view, u, v)
+    if depth >= FAR:
+        sky_color(view, u, v, on.gamma, out)
+        return
+    lit = 1.0
+    if view.shadows != 0:
+        lit = lit_share(view, depth * u, depth * v, depth, view.bias, on.shadows)
+    ground_color(view, u, v, depth, lit, out)
+    fog(view, depth, on.gamma, out)
+
+
+@kernel
 def shade(on, view, number, u, v, work, out):
     """What is seen along a ray (u, v, 1) in the camera's axes, in sRGB.
 
     `number` is that of the nearest triangle, or -1.
     """
-    under = ground_depth(view, u, v)
     if number >= 0:
         part = on.parts[on.owners[number]]
         face = part.faces[0] + number - part.number
         depth = surface_color(on, view, part, face, u, v, work, out)
-        if depth <= under * (1.0 + 1e-4):
+        if depth <= ground_depth(view, u, v) * (1.0 + 1e-4):
             return
-    if under < FAR:
-        lit = 1.0
-        if view.shadows != 0:
-            lit = lit_share(view, under * u, under * v, under, view.bias, on.shadows)
-        ground_color(view, u, v, under, lit, work[1])
-        fogged(view, under, work[1], on.gamma, out)
-        return
-    sky_color(view, u, v, on.gamma, out)
+    background(on, view, u, v, out)
 
 
 @kernel
