@@ -1,4 +1,4 @@
-"""A headless Chromium, controlled by Playwright, for pictures, videos and tests."""
+"""A headless Chromium, controlled by Playwright, for tests and measurements of the page."""
 
 from __future__ import annotations
 

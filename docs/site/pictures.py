@@ -1,4 +1,4 @@
-"""The pictures of the gallery and of the examples' pages, made anew: needs a headless browser.
+"""The pictures of the gallery and of the examples' pages, made anew.
 
     python docs/site/pictures.py [NAME ...]
 

@@ -9,8 +9,8 @@ import typer
 
 # Options of the present run only.
 _OWN = {
-    "record", "port", "host", "open_browser", "log", "every", "view", "as_json", "page", "peer",
-    "apart",
+    "record", "camera", "port", "host", "open_browser", "log", "every", "view", "as_json", "page",
+    "peer", "apart",
 }  # fmt: skip
 
 

@@ -628,6 +628,8 @@ class TestErrors:
             (["simulate", "cube", "--record", "run.avi"], ["run.avi", ".html", ".mp4"]),
             (["replay", "nothing.parquet"], ["nothing.parquet"]),
             (["compare", "cube", "--peer", "pinocchio", "--view"], ["--view", "mujoco"]),
+            (["simulate", "cube", "--camera", "eye"], ["--camera needs --record"]),
+            (["simulate", "cube", "--record", "a.png", "--camera", "eye"], ["no camera 'eye'"]),
             (["simulate", "cube", "--record", "nowhere/run.html"], ["does not exist"]),
             (["simulate", "cube", "--seconds", "0"], ["--seconds", "positive"]),
             (["simulate", "cube", "--seconds", "nan"], ["--seconds", "nan"]),
