@@ -87,6 +87,10 @@ EXPECTED: dict[str, tuple[tuple[str, ...], str]] = {
         ("cube.html",),
         r"15 particles of 0\.\d+ kg, 8 springs(.|\n)*up to \d+ mJ of strain\n.* within 0\.\d\d%",
     ),
+    "30_gears": (
+        ("gears.png",),
+        r"ratio -1\.6\d\d, of the teeth -1\.667\n.* by 0\.[01]\d mm\nthe teeth leave 0\.20 mm",
+    ),
     "26_identify": (("arm.parquet",), r"[+-]\d\.\d standard deviations from what it is"),
 }
 OPTIONS = {
