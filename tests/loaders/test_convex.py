@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,8 +12,9 @@ import trimesh
 from typer.testing import CliRunner
 
 import robosim
-from robosim import Body, Geometry, Joint, Mechanism, Simulation
+from robosim import Body, Geometry, Joint, Mechanism, Simulation, quaternions
 from robosim.cli import app
+from robosim.controllers import PD
 from robosim.errors import LoadError, MissingExtraError
 from robosim.loaders import convex
 
@@ -175,6 +177,68 @@ def test_a_ball_stays_in_a_cup_that_is_divided(robot_of, choice, height):
     assert log.gap.min() > -1e-6
     assert sim.q[9] == pytest.approx(height, abs=1e-3)
     assert np.linalg.norm(sim.q[7:9]) < 0.03
+
+
+def rotated_torus(major: float, minor: float) -> trimesh.Trimesh:
+    """A ring that stands upright, its axis along y."""
+    ring = trimesh.creation.torus(major, minor, major_sections=16, minor_sections=6)
+    ring.apply_transform(trimesh.transformations.rotation_matrix(np.pi / 2, [1, 0, 0]))
+    return ring
+
+
+def test_a_chain_of_rings_hangs(robot_of):
+    """Each ring goes through the one before; the first is held."""
+    major, minor = 0.04, 0.006
+    path = robot_of(rotated_torus(major, minor))
+    link = 2 * (major - minor)
+    turned = quaternions.from_rpy((0.0, 0.0, np.pi / 2))
+    ring = robosim.load(path, convex=0.05, floating_base=True, ground=False)
+    assert len(ring.bodies[0].collisions) > 8
+    second, third = (0.0, 0.0, 2e-3 - link), (0.0, 0.0, 4e-3 - 2 * link)
+    chain = ring.add(ring, second, turned, "second/").add(ring, third, prefix="third/")
+    held = Joint("held", "fixed", None, "thing")
+    sim = Simulation(replace(chain, joints=(*chain.joints, held)), 0.001)
+    log = sim.run(1.0)
+    assert log.gap.min() > -1e-6
+    heights = sim.q.reshape(3, 7)[:, 2]
+    np.testing.assert_allclose(np.diff(heights), -link, atol=3e-4)
+
+
+def test_a_mug_is_lifted_by_its_handle(robot_of, tmp_path):
+    """Two fingers close on the handle, and go up with it; nothing slips."""
+    handle = rotated_torus(0.025, 0.005)
+    handle.apply_translation((0.06, 0.0, 0.05))
+    path = robot_of(cup())
+    handle.export(tmp_path / "handle.obj")
+    text = (tmp_path / "thing.urdf").read_text()
+    second = '<collision><geometry><mesh filename="handle.obj"/></geometry></collision></link>'
+    (tmp_path / "thing.urdf").write_text(text.replace("</link>", second))
+    pad = Geometry("box", (0.012, 0.01, 0.03), friction=0.9)
+    light = 1e-4 * np.eye(3)
+    bodies = (
+        Body("palm", 0.2, light),
+        *(Body(name, 0.1, light, collisions=(pad,)) for name in ("left", "right")),
+    )
+    joints = (
+        Joint("lift", "prismatic", None, "palm", parent_position=(0.085, 0.0, 0.05)),
+        Joint("l", "prismatic", "palm", "left", axis=(0, -1, 0), parent_position=(0, 0.03, 0)),
+        Joint("r", "prismatic", "palm", "right", axis=(0, 1, 0), parent_position=(0, -0.03, 0)),
+    )
+    scene = robosim.load(path, convex=0.05).add(Mechanism("hand", bodies, joints))
+    sim = Simulation(scene, 0.002)
+
+    def hand(heights):
+        def targets(t):
+            return np.column_stack((heights(t), *np.full((2, len(t)), 0.03)))
+
+        return PD(scene, targets, kp=(4e3, 3e3, 3e3), kd=(100, 30, 30), implicit=True)
+
+    sim.run(0.4, hand(np.zeros_like))
+    height, grip = sim.q[2], sim.q[:3] - (0, 0, sim.q[7])
+    log = sim.run(1.2, hand(lambda t: np.clip(0.1 * (t - 0.4), 0.0, 0.08)))
+    assert log.gap.min() > -1e-6
+    assert sim.q[2] == pytest.approx(height + 0.08, abs=2e-3)
+    np.testing.assert_allclose(sim.q[:3] - (0, 0, sim.q[7]), grip, atol=1e-5)
 
 
 def test_info_tells_how_far_shapes_are_from_their_meshes(robot_of):
