@@ -7,10 +7,10 @@ from collections.abc import Iterable
 import numpy as np
 
 from robosim.description.camera import Camera
-from robosim.description.names import free_name
-from robosim.loaders.mjcf.anchors import Anchor
+from robosim.loaders.mjcf.anchors import Anchors
 from robosim.loaders.mjcf.nodes import Node
 from robosim.loaders.mjcf.notes import Notes
+from robosim.loaders.mjcf.tree import TreeBody
 
 MODES = ("fixed", "track", "trackcom", "targetbody", "targetbodycom")
 PROJECTIONS = ("perspective", "orthographic")
@@ -19,27 +19,24 @@ _MOVING = "cameras that follow or that look at a body are fixed to their own bod
 _PLAIN = "cameras are pinholes with the middle of the picture ahead"
 
 
-def read_cameras(found: Iterable[tuple[Node, Anchor]], notes: Notes) -> tuple[Camera, ...]:
-    """The cameras of a model; those without a name are numbered.
+def read_cameras(bodies: Iterable[TreeBody], anchors: Anchors, notes: Notes) -> tuple[Camera, ...]:
+    """The cameras of a model, in the order of its bodies.
 
     Raises
     ------
     LoadError
         For an angle of view that is none.
     """
-    cameras = list(found)
-    taken = {node.name for node, _ in cameras}
     out: list[Camera] = []
-    for k, (node, anchor) in enumerate(cameras):
-        name = node.name or free_name(f"camera{k}", taken)
-        taken.add(name)
+    for camera in (one for body in bodies for one in body.cameras):
+        name, node = camera.name, camera.node
         if node.choice("mode", MODES, "fixed") != "fixed":
             notes.add(_MOVING, f"camera '{name}'")
         if node.choice("projection", PROJECTIONS, "perspective") != "perspective" or any(
             np.any(node.some_numbers(key, 0.0)) for key in ("principal", "principalpixel")
         ):
             notes.add(_PLAIN, f"camera '{name}'")
-        out.append(Camera(anchor.as_place(), _fov(node), name))
+        out.append(Camera(anchors.cameras[name].as_place(), _fov(node), name))
     return tuple(out)
 
 

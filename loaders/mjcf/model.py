@@ -231,7 +231,7 @@ class _Model:
             configurations=self._configurations(),
             actuators=actuators,
             sensors=sensors,
-            cameras=read_cameras(self.anchors.cameras, self.notes),
+            cameras=read_cameras(self.bodies, self.anchors, self.notes),
             effort_ranges=self._effort_ranges(),
         )
         mechanism = self.tendons.at_rest(mechanism, self._reference())

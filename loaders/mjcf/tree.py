@@ -35,7 +35,7 @@ class PlacedJoint:
 
 @dataclass(frozen=True)
 class Site:
-    """A named place on a body, and its element."""
+    """A named place on a body, or a camera there, and its element."""
 
     name: str
     place: Pose
@@ -89,6 +89,7 @@ class Tree:
         self._named = {
             "body": {WORLD, *root.names("body")},
             "joint": root.names("joint", "freejoint"),
+            "camera": root.names("camera"),
         }
         self.bodies = [TreeBody(root, WORLD, 0, Pose.identity())]
         for world in root.all("worldbody"):
@@ -157,8 +158,10 @@ class Tree:
 
     def _add_camera(self, index: int, node: Node, frame: Pose) -> None:
         self._check_name(node)
+        count = sum(len(body.cameras) for body in self.bodies)
+        name = node.name or self._free_name("camera", f"camera{count}")
         place = frame @ pose(node, self._compiler.angles)
-        self.bodies[index].cameras.append(Site(node.name, place, node))
+        self.bodies[index].cameras.append(Site(name, place, node))
 
     def _add_inertial(self, index: int, node: Node, frame: Pose) -> None:
         if self.bodies[index].inertial is not None:
