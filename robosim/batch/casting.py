@@ -13,7 +13,7 @@ from robosim.batch.stepping import Stepping
 from robosim.compiled.arrays import words_to
 from robosim.compiled.records.body import BODY_STATE
 from robosim.kernels.compiler.lanes import WIDTH, lanes
-from robosim.rays.casting import cast_states, checked_limit, excluded_bodies, rays_of
+from robosim.rays.casting import Excluded, cast_states, checked_limit, excluded_bodies, rays_of
 from robosim.rays.hits import Hits, reshaped
 from robosim.rays.targets import Compiled, compiled
 from robosim.runtime.handles import Handle
@@ -52,7 +52,7 @@ class Casting:
         stepping = self._stepping
         starts, ways, shape = rays_of(origins, directions, stepping.n)
         limit = checked_limit(max_distance)
-        excluded = excluded_bodies(stepping.robot, exclude)
+        excluded = Excluded(excluded_bodies(stepping.robot, exclude))
         shares, (x, q) = self._shares_of(geometry), self._poses()
         n = shape[0] if shape else 1
         given = n, limit, excluded, stepping.threads, stepping.do

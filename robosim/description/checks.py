@@ -8,6 +8,7 @@ from robosim.description.actuator import Actuator
 from robosim.description.body import Body, ContactPoint
 from robosim.description.joint import Joint
 from robosim.description.obstacles import AnyShape, obstacle_name
+from robosim.description.ray_sensor import RaySensor
 from robosim.description.sensor import Sensor
 from robosim.description.soft import SoftMesh
 from robosim.description.springs import Coupling, PointSpring
@@ -216,7 +217,7 @@ def check_effort_ranges(ranges: Mapping[str, tuple[float, float]], v_names: Sequ
 
 
 def check_sensors(
-    sensors: Sequence[Sensor],
+    sensors: Sequence[Sensor | RaySensor],
     v_names: Sequence[str],
     tendons: Sequence[Tendon],
     bodies: Sequence[Body],

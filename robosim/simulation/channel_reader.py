@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -172,9 +171,9 @@ class Felt:
         if k in self._wanted:
             self._read(self.rows[k // self._every])
 
-    def pieces(self) -> Iterator[tuple[int, int]]:
-        """The parts of the run between readings: (first step, end)."""
-        return pairwise(sorted({0, *self._steps, self._n}))
+    def stops(self) -> set[int]:
+        """Steps before which the run is interrupted for readings, its begin and its end."""
+        return {0, *self._steps, self._n}
 
 
 def _runs(also: Also) -> Iterator[tuple[str, list[str], int]]:
