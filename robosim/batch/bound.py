@@ -132,6 +132,7 @@ class Bound:
             If a state that has taken no step is not a possible start.
         """
         stepping, memory, steps, done = self._stepping, self._memory, self.steps, self.done
+        stepping.note_samples()
         plan = self._ready()
         if not self._straight:
             memory.torques[:, 0, self.actuated] = self.torques
@@ -148,6 +149,7 @@ class Bound:
             self._reached[:] = done
             stepping.recent = memory, self._reached
         self.all_done, turned = end_steps(done, steps, memory.infos, FAR, self.failed)
+        stepping.note_samples()
         if self._showing.shows:
             self._showing.show(plan.groups, self._begun + done)
         if turned and not stepping.told_of_turn:

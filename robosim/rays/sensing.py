@@ -52,7 +52,7 @@ class Source(Protocol):
         """Poses (n, nb, 3) and (n, nb, 4) of the bodies."""
         ...
 
-    def cast(
+    def from_poses(
         self,
         poses: tuple[Array, Array],
         rays: tuple[Array, Array],
@@ -375,7 +375,7 @@ def _by_rays(
     elif passed is None:
         passed = () if own is None else (own,)
     excluded = Excluded(excluded_bodies(robot, passed), body, shapes)
-    hits = source.cast(poses, (origins, directions), limit, excluded, sensor.geometry)
+    hits = source.from_poses(poses, (origins, directions), limit, excluded, sensor.geometry)
     if isinstance(sensor, RangeFinder):
         return _told(sensor, hits, origins, directions, R)
     return np.asarray(hits.distance * sensor.factors)

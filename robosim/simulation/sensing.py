@@ -44,7 +44,7 @@ class OneState:
         state = self._sim.state
         return np.array(state.x)[None], np.array(state.q)[None]
 
-    def cast(
+    def from_poses(
         self,
         poses: tuple[Array, Array],
         rays: tuple[Array, Array],
