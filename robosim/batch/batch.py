@@ -471,7 +471,8 @@ class BatchSimulation:
                 "a bound run cannot follow targets that are functions of time: write them into "
                 "`targets` before each step, or use rollout"
             )
-        return Bound(self._stepping, steps, control, bodies, contacts, also)
+        samples = self._samples
+        return Bound(self._stepping, steps, control, bodies, contacts, also, samples)
 
     def cast(
         self,
@@ -519,9 +520,9 @@ class BatchSimulation:
 
     def readings(self, name: str) -> Readings:
         """The same as `sensor`, with the times of the samples and the poses of the sensor."""
-        return self._stepping_samples().read(ray_sensor(self.robot, name))
+        return self._samples().read(ray_sensor(self.robot, name))
 
-    def _stepping_samples(self) -> Samples:
+    def _samples(self) -> Samples:
         if self._stepping.samples is None:
             self._stepping.samples = Samples(self._casting, np.arange(self.n))
         return self._stepping.samples

@@ -184,7 +184,12 @@ class Driver:
             engine.notices.of_steps(handle.values.infos[:done], begin == 0)
             if done:
                 chunk = self._chunk(handle.values, begin, done)
-                yield chunk if felt is None else chunk._replace(extra=felt.rows[: len(chunk.t)])
+                if felt is not None:
+                    rows = len(chunk.t)
+                    chunk = chunk._replace(extra=felt.rows[:rows])
+                    if felt.scans.size:
+                        chunk = chunk._replace(scans=felt.scans[:rows])
+                yield chunk
             if error is not None:
                 raise error
             if left is not None:
