@@ -50,7 +50,7 @@ class Anchor:
 
 
 class Anchors:
-    """The bodies and sites of a model as anchors, by name.
+    """The bodies, sites and cameras of a model as anchors, by name.
 
     Parameters
     ----------
@@ -61,6 +61,7 @@ class Anchors:
     def __init__(self, bodies: Sequence[TreeBody], links: Links) -> None:
         self.of_body: list[Anchor] = []  # in the order of the bodies
         self.sites: dict[str, Anchor] = {}
+        self.cameras: dict[str, Anchor] = {}
         worlds = links.world_places()
         for body, (link, place) in zip(bodies, links.of_body, strict=True):
             top = links.links[link]
@@ -70,6 +71,8 @@ class Anchors:
             self.of_body.append(anchor)
             for site in body.sites:
                 self.sites[site.name] = anchor.on(site.place)
+            for camera in body.cameras:
+                self.cameras[camera.name] = anchor.on(camera.place)
         names = [body.name for body in bodies]
         self.bodies = dict(zip(names, self.of_body, strict=True))
 

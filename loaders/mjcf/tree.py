@@ -17,7 +17,7 @@ from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.mjcf.orientation import Pose, pose
 
 WORLD = "world"
-_DRAWN_ONLY = ("camera", "light")
+_DRAWN_ONLY = ("light",)
 NOT_READ = {
     "composite": "composite objects are left out",
     "flexcomp": "deformable objects (flexcomp) are left out",
@@ -36,7 +36,7 @@ class PlacedJoint:
 
 @dataclass(frozen=True)
 class Site:
-    """A named place on a body, and its element."""
+    """A named place on a body, or a camera there, and its element."""
 
     name: str
     place: Pose
@@ -68,6 +68,7 @@ class TreeBody:
     joints: list[PlacedJoint] = field(default_factory=list)
     geoms: list[Geom] = field(default_factory=list)
     sites: list[Site] = field(default_factory=list)
+    cameras: list[Site] = field(default_factory=list)
 
 
 class Tree:
@@ -117,6 +118,8 @@ class Tree:
                     self.bodies[index].geoms.append(read)
                 case "site":
                     self._add_site(index, self._defaults.resolve(child, childclass), frame)
+                case "camera":
+                    self._add_camera(index, self._defaults.resolve(child, childclass), frame)
                 case "inertial":
                     self._add_inertial(index, child, frame)
                 case "attach":
@@ -152,6 +155,12 @@ class Tree:
         if node.name:
             place = frame @ pose(node, self._compiler.angles)
             self.bodies[index].sites.append(Site(node.name, place, node))
+
+    def _add_camera(self, index: int, node: Node, frame: Pose) -> None:
+        self._check_name(node)
+        if node.name:
+            place = frame @ pose(node, self._compiler.angles)
+            self.bodies[index].cameras.append(Site(node.name, place, node))
 
     def _add_inertial(self, index: int, node: Node, frame: Pose) -> None:
         if self.bodies[index].inertial is not None:

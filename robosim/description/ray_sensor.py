@@ -41,11 +41,11 @@ class Pixels(NamedTuple):
     ----------
     width, height : int
     focal : (2,)
-        Focal lengths in pixels, to the right and down.
+        Focal lengths in pixels, to the right and down; pixels per metre of an orthographic camera.
     center : (2,)
         Principal point in pixels, from the upper left corner.
     extent : float [m]
-        Height of what an orthographic camera sees; 0 for a perspective one.
+        Width and height of what an orthographic camera sees; 0 for a perspective one.
     """
 
     width: int
@@ -436,8 +436,8 @@ class RangeFinder(RaySensor):
     data : tuple of str
         Fields of `FIELDS`, in this order.
     camera : Pixels or None
-    cutoff : float [m]
-        Larger numbers are given as this one; 0: no limit.
+    cutoff : float
+        Numbers are clipped to plus and minus this, also the -1 of nothing; 0: no limit.
     passes : tuple of str
         Names of shapes on the sensor's body, or of obstacles for a sensor of the world, that its
         rays pass.

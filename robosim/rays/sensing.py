@@ -388,8 +388,8 @@ def _told(sensor: RangeFinder, hits: Hits, origins: Array, directions: Array, R:
     distance = np.where(met, hits.distance, -1.0)
     depth = distance
     if sensor.camera is not None:
-        # Of a camera that looks along -z.
-        away = np.nan_to_num(hits.point) - (origins if sensor.camera.extent <= 0 else origins)
+        # A camera looks along -z.
+        away = np.nan_to_num(hits.point) - origins
         depth = np.where(met, -(away * R[:, None, :, 2]).sum(axis=-1), -1.0)
     fields = {
         "dist": distance[..., None],
@@ -401,7 +401,7 @@ def _told(sensor: RangeFinder, hits: Hits, origins: Array, directions: Array, R:
     }
     values = np.concatenate([fields[what] for what in FIELDS if what in sensor.data], axis=-1)
     if sensor.cutoff > 0:
-        values = np.minimum(values, sensor.cutoff)
+        values = np.clip(values, -sensor.cutoff, sensor.cutoff)
     return values.reshape(n, -1)
 
 

@@ -141,7 +141,10 @@ def shapes_of(robot: Mechanism, geometry: str) -> Iterator[tuple[int, AnyShape]]
                 yield b, shape
     if seen:
         yield from ((world, shape) for shape in robot.world_visuals if shape.rgba[3] > 0)
-    yield from ((world, obstacle) for obstacle in robot.obstacles)
+    for obstacle in robot.obstacles:
+        unseen = geometry == "all" and isinstance(obstacle, Geometry) and obstacle.rgba[3] == 0
+        if not unseen:
+            yield world, obstacle
     if robot.contacts:
         yield world, GROUND
 
