@@ -522,6 +522,10 @@ class BatchSimulation:
         """The same as `sensor`, with the times of the samples and the poses of the sensor."""
         return self._samples().read(ray_sensor(self.robot, name))
 
+    def number_states(self, numbers: ArrayLike) -> None:
+        """Give states numbers (n,), on which noise of sensors with rays depends, not 0 to n - 1."""
+        self._samples().numbers = np.broadcast_to(np.asarray(numbers, dtype=np.int64), self.n)
+
     def _samples(self) -> Samples:
         if self._stepping.samples is None:
             self._stepping.samples = Samples(self._casting, np.arange(self.n))
