@@ -23,8 +23,8 @@ from robosim.description.obstacles import HalfSpace, obstacle_name
 from robosim.description.ray_sensor import RaySensor
 from robosim.description.sensor import Sensor
 from robosim.errors import ModelError
-from robosim.loaders.mjcf import ray_sensors
 from robosim.loaders.carriers import FREE_SHARE, GROUNDED_SHARE, TIED_SHARE
+from robosim.loaders.mjcf import ray_sensors
 from robosim.loaders.mjcf.actuators import read_actuators
 from robosim.loaders.mjcf.anchors import Anchors, Scalars
 from robosim.loaders.mjcf.compiler import Compiler, Option

@@ -88,7 +88,9 @@ def read_rangefinder(
         kind = "cameras"
         anchor = node.look_up("camera", around.anchors.cameras, "camera")
         owner = around.owner(node.text("camera"), kind)
-        element = next(c.node for c in around.bodies[owner].cameras if c.name == node.text("camera"))
+        element = next(
+            c.node for c in around.bodies[owner].cameras if c.name == node.text("camera")
+        )
         if element.choice("mode", _MODES, "fixed") != "fixed":
             return _MOVING
         camera = _pixels(element)

@@ -20,6 +20,7 @@ from robosim.compiled.order import contact_order
 from robosim.compiled.records.body import BODY_STATE
 from robosim.compiled.state import force_interval
 from robosim.description.ray_sensor import DepthCamera, HeightScan, Lidar, RangeFinder, RaySensor
+from robosim.description.sensor import Sensor
 from robosim.kernels.compiler.lanes import WIDTH, lanes
 from robosim.log.channels import (
     CONTACT,
@@ -332,7 +333,9 @@ class Showing:
             elif channel.kind == FRAME:
                 to[:] = READERS[FRAME](robot, [channel.name])(rows)
             else:
-                values = sensors.read_all(rows, robot.sensor(channel.name))
+                sensor = robot.sensor(channel.name)
+                assert isinstance(sensor, Sensor)
+                values = sensors.read_all(rows, sensor)
                 to[:] = values[:, None] if values.shape == (len(to),) else values
 
     def _read_apart(self) -> None:

@@ -191,9 +191,7 @@ def ray_sensor_on(
     for name in sensor.exclude or ():
         if name not in frames:
             told = f"exclude: no body or frame '{name}'"
-            raise ModelError(
-                told, element=sensor.element, alternatives=tuple(frames), wanted=name
-            )
+            raise ModelError(told, element=sensor.element, alternatives=tuple(frames), wanted=name)
     return sensor.at(place)
 
 

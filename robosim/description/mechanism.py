@@ -22,8 +22,8 @@ from robosim.description.joint import Joint
 from robosim.description.obstacles import AnyShape, as_obstacles, obstacle_name
 from robosim.description.order import coordinate_names, tree_order
 from robosim.description.particles import SOFT, AnySoft, with_particles
-from robosim.description.rigid import rigid_groups
 from robosim.description.ray_sensor import RaySensor
+from robosim.description.rigid import rigid_groups
 from robosim.description.sensor import Sensor
 from robosim.description.soft import SoftMesh
 from robosim.description.springs import Coupling, PointSpring
@@ -503,9 +503,7 @@ class Mechanism(Composable, Frozen):
         """Sum of the masses [kg], without carriers."""
         return float(sum(body.mass for body in self.bodies if not body.carrier))
 
-    def with_sensors(
-        self, sensors: Sensor | RaySensor | Iterable[Sensor | RaySensor]
-    ) -> Mechanism:
+    def with_sensors(self, sensors: Sensor | RaySensor | Iterable[Sensor | RaySensor]) -> Mechanism:
         """A copy of the mechanism with further sensors, or with others of the same names.
 
         Raises

@@ -503,7 +503,7 @@ class RangeFinder(RaySensor):
 
 
 def _is_count(value: Any, least: int) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool) and value >= least
+    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
 
 
 def _numbers(value: Any, n: int) -> tuple[Any, ...] | None:

@@ -90,10 +90,10 @@ class Episodes:
         task.check(robot)
         robot, sensors = with_sensors(task, robot)
         self.task, self.robot, self.n = task, robot, n
-        self._senses = Senses(sensors, n) if sensors else None
+        self._senses = Senses(sensors, n)
         self.most_steps = np.inf if most_steps is None else float(most_steps)
         self.actions = Actions(task, robot, n)
-        self.chance = Chance(task, robot, n, bool(sensors) and self._senses.noisy)
+        self.chance = Chance(task, robot, n, self._senses.noisy)
         options = {**task.options, "lanes": lanes, "threads": threads}
         self.batch = BatchSimulation(robot, n, task.timestep, **options)
         # If actions are delayed, another one may begin to act in each time step.
@@ -110,11 +110,10 @@ class Episodes:
         sizes = {"time": (n,), "tau": (n, robot.nu), "action": (n, na), "action_before": (n, na)}
         sizes |= {name: (n, nq if name[0] == "q" else nv) for name in ARRAYS if name[0] in "qv"}
         arrays = {name: np.zeros(sizes[name]) for name in ARRAYS}
-        self.now = Moment(robot, task.dt, drawn=self.chance.drawn, **arrays)
+        drawn, sensed = self.chance.drawn, self._senses.sensed
+        self.now = Moment(robot, task.dt, **arrays, drawn=drawn, sensed=sensed)
         self.now.q[:], self.now.v[:] = self.batch.q, self.batch.v
-        if self._senses is not None:
-            self.now = self.now._replace(sensed=self._senses.sensed)
-            self._sense()
+        self._sense()
         self.everyone = np.arange(n)
         # Observations after the last step (n, no), a new array for each step.
         self.seen: NDArray[np.float32]
@@ -128,10 +127,8 @@ class Episodes:
             task.try_out(self.now)
             self._loops, self._terms = task.loops(), task.functions().terms
             # numba looks at a record array for ten times as long as at one of plain records.
-            self._arrays = task.arrays(self.now)
-            self._arrays = self._arrays._replace(
-                drawn=_plain(self.chance.records),
-                sensed=_plain(self._arrays.sensed if self._senses is None else self._senses.records),
+            self._arrays = task.arrays(self.now)._replace(
+                drawn=_plain(self.chance.records), sensed=_plain(self._senses.records)
             )
             self._looks = not task.overrides("observe")
             self._judges = not (task.overrides("reward") or task.overrides("done"))
@@ -200,10 +197,9 @@ class Episodes:
 
     def _sense(self) -> None:
         """Read the task's sensors."""
-        if self._senses is not None:
-            if self.chance.sensing is not None:
-                self.batch.number_states(self.chance.sensing)
-            self._senses.read(self.batch)
+        if self.chance.sensing is not None:
+            self.batch.number_states(self.chance.sensing)
+        self._senses.read(self.batch)
 
     def park(self, which: Rows) -> None:
         """Put environments whose episodes are over back to their starts.

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim.errors import LogError
-from robosim.log.columns import INTEGERS, Chunk, LogInfo
+from robosim.log.columns import INTEGERS, NO_EXTRA, NO_SCANS, Chunk, LogInfo
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -173,9 +173,7 @@ def write_npz(stream: Path, target: Path, info: LogInfo) -> None:
             np.lib.format.write_array(file, np.array(info.metadata()), allow_pickle=False)
 
 
-def _write_scans(
-    archive: zipfile.ZipFile, stream: Path, name: str, shape: tuple[int, ...]
-) -> None:
+def _write_scans(archive: zipfile.ZipFile, stream: Path, name: str, shape: tuple[int, ...]) -> None:
     """Large readings of a sensor as two arrays: samples at which they begin, and all of them."""
     rows: list[int] = []
     at = 0
@@ -249,7 +247,9 @@ def read_npz(path: Path) -> tuple[LogInfo, Chunk]:
         arrays = {name: archive[name] for name in archive if name != METADATA}
     found = {name.removesuffix(ROWS_OF) for name in arrays if name.endswith(ROWS_OF)}
     scans = {
-        name: scan_column(len(arrays["time"]), *(arrays.pop(name + of) for of in (ROWS_OF, SCANS_OF)))
+        name: scan_column(
+            len(arrays["time"]), *(arrays.pop(name + of) for of in (ROWS_OF, SCANS_OF))
+        )
         for name in found
     }
     return assembled(arrays, LogInfo.from_names(list(arrays), metadata), scans)
@@ -306,6 +306,6 @@ def assembled(
         substeps=integers("substeps"),
         violation=floats("violation"),
         gap=floats("gap"),
-        **({"extra": table(info.extra)} if info.extra else {}),
-        **({"scans": np.stack([scans[k] for k in info.scans], axis=1)} if scans else {}),
+        extra=table(info.extra) if info.extra else NO_EXTRA,
+        scans=np.stack([scans[k] for k in info.scans], axis=1) if scans else NO_SCANS,
     )

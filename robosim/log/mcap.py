@@ -124,10 +124,8 @@ def read_mcap(path: Path) -> tuple[LogInfo, Chunk]:
             ]
             scans = {
                 name: [
-                    (channel_message.log_time, schema.name, message)
-                    for schema, _, channel_message, message in reader.iter_decoded_messages(
-                        topics=[topic]
-                    )
+                    (raw.log_time, str(schema and schema.name), message)
+                    for schema, _, raw, message in reader.iter_decoded_messages(topics=[topic])
                 ]
                 for name, topic in json.loads(said.get("scans", "{}")).items()
             }

@@ -224,7 +224,7 @@ class Log:
         times = self.t
         if f"{name}{SAMPLED}" in self.info.extra:
             # Divided runs have the sample at which they are divided twice.
-            times = self.column(f"{name}{SAMPLED}")
+            times = self.extra[f"{name}{SAMPLED}"]
             again = np.diff(times[first], prepend=np.nan) == 0
             first = first[~again]
         shape = self.info.scans[name]

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robosim import quaternions
 from robosim.description.mechanism import Mechanism
@@ -25,7 +26,7 @@ CLOUD = ("x", "y", "z", "range")
 
 Poses = Mapping[str | None, tuple[Array, Array]]  # axes and positions of bodies
 Row = Mapping[str, Any]
-Say = Callable[[Row], Message | None]
+Say = Callable[[Row, Message], Message | None]
 
 
 def logged(robot: Mechanism, info: LogInfo) -> list[RaySensor]:
@@ -77,7 +78,7 @@ def _once(sensor: RaySensor, frame: str, message: Callable[[Any, Array], Message
     last: list[float] = [np.nan]
     columns = [] if scan_shape(sensor) else columns_of(sensor)
 
-    def say(row: Row) -> Message | None:
+    def say(row: Row, now: Message) -> Message | None:
         time = float(row.get(f"{sensor.name}{SAMPLED}", row["time"]))
         if np.isnan(time) or time == last[0]:
             return None
@@ -86,7 +87,7 @@ def _once(sensor: RaySensor, frame: str, message: Callable[[Any, Array], Message
             return None
         last[0] = time
         head = {"stamp": stamp(round(1e9 * time)), "frame_id": frame}
-        array = np.array(values, dtype=np.float32).reshape(sensor.shape)
+        array = np.asarray(values, dtype=np.float32).astype(np.float64).reshape(sensor.shape)
         return {"header": head, **message(sensor, array)}
 
     return say
@@ -157,7 +158,7 @@ def _camera(sensor: DepthCamera, values: Array) -> Message:
     }
 
 
-def reading_of(sensor_shape: Sequence[int], kind: str, message: Any) -> Array:
+def reading_of(sensor_shape: Sequence[int], kind: str, message: Any) -> NDArray[np.float32]:
     """The reading that a message was made of."""
     if kind.endswith("LaserScan"):
         values = np.array(message.ranges, dtype=np.float32)

@@ -115,8 +115,10 @@ def _moving_frames(robot: Mechanism, info: LogInfo) -> Topic:
             R, x = poses[body.name]
             p, q = x + R @ np.asarray(body.frames[0].position), quaternions.from_matrix(R)
             found.append(_transform(stamp, WORLD, body.frames[0].name, p, q))
-        for sensor in scans:
-            found.append(_transform(stamp, WORLD, frame_of(robot, sensor), *moving_pose(sensor, poses)))
+        found += [
+            _transform(stamp, WORLD, frame_of(robot, one), *moving_pose(one, poses))
+            for one in scans
+        ]
         return {"transforms": found}
 
     return Topic("/tf", "tf2_msgs/TFMessage", message)
@@ -149,8 +151,7 @@ def _felt(robot: Mechanism, info: LogInfo) -> Iterator[Topic]:
     there = set(info.extra)
     names = dict.fromkeys(name.rpartition(".")[0] for name in info.extra)
     for one in logged(robot, info):
-        for topic, kind, say in topics(robot, one):
-            yield Topic(topic, kind, lambda row, stamp, say=say: say(row), one.name)
+        yield from (Topic(*told, one.name) for told in topics(robot, one))
     sensors = {
         sensor.name: sensor
         for sensor in robot.sensors

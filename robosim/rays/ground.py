@@ -67,7 +67,6 @@ class Ground:
             np.maximum(found, self._top - distances, out=found)
         return found
 
-
     def heights_over(self, position: Array, R: Array, x: Array, y: Array) -> Array:
         """Heights (n, m) [m] of n positions over the ground at places around them.
 

@@ -238,7 +238,7 @@ class Samples:
     def is_due(self, begin: int, n: int, start: float) -> list[int]:
         """Which of the knots 1 to n - 1 after `begin` steps have samples."""
         after = np.arange(1, n)
-        times = start + self.source.timestep * (begin + after)
+        times = np.asarray(start + self.source.timestep * (begin + after), dtype=np.float64)
         due = np.zeros(len(after), dtype=bool)
         for ring in self._rings.values():
             due |= ring.begins(times)
@@ -340,9 +340,7 @@ def _product(A: Array, B: Array) -> Array:
     return np.asarray(sum(A[:, :, k, None] * B[:, None, k] for k in range(3)))
 
 
-def _heights(
-    robots: Sequence[Mechanism], sensor: HeightScan, positions: Array, R: Array
-) -> Array:
+def _heights(robots: Sequence[Mechanism], sensor: HeightScan, positions: Array, R: Array) -> Array:
     """Heights (n, m) over the ground of each state."""
     x, y = sensor.starts[:, 0], sensor.starts[:, 1]
     grounds = [ground_of(robot) for robot in robots]

@@ -116,7 +116,7 @@ def test_delay_and_interval_are_mujocos(tmp_path):
     np.testing.assert_allclose(told[5:, 0], heights[:-5], rtol=1e-14)
     np.testing.assert_allclose(told[:, 1], np.repeat(heights[::10], 10), rtol=1e-14)
     mine = []
-    for k in range(30):
+    for _ in range(30):
         mujoco.mj_step(theirs, data)
         mine.append(data.sensordata.copy())
     # Both fall by other rounding of the motion, of first order in MuJoCo.

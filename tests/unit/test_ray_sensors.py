@@ -18,10 +18,10 @@ from robosim.log import Log, LogWriter
 from robosim.sensors import DepthCamera, HeightScan, Lidar, RangeFinder, Sensor
 
 TURN = np.array((0.9, 0.1, -0.2, 0.3)) / np.linalg.norm((0.9, 0.1, -0.2, 0.3))
-DT = 2e-3
+DT, FLOOR = 2e-3, (HalfSpace(),)
 
 
-def ball(*sensors, obstacles=(HalfSpace(),), radius=0.1):
+def ball(*sensors, obstacles=FLOOR, radius=0.1):
     """A free ball in a world."""
     body = Body("b", 1.0, 0.004 * np.eye(3), collisions=(Geometry("sphere", (radius,)),))
     joint = Joint("j", "floating", None, "b")
@@ -340,8 +340,9 @@ def test_a_sample_within_a_call_of_a_batch_is_refused():
 
 def test_robots_of_a_batch_that_differ_have_their_own_places():
     first = ball(noisy(), HeightScan("h", "b"))
-    robots = [first, replace(first, sensors=(replace(noisy(), frame=Place("b", (0, 0, 0.5))),
-                                             HeightScan("h", Place("b", (0, 0, 0.5)))))]  # fmt: skip
+    above = Place("b", (0, 0, 0.5))
+    others = replace(noisy(), frame=above), HeightScan("h", above)
+    robots = [first, replace(first, sensors=others)]
     batch = BatchSimulation(robots, timestep=DT, lanes=False)
     batch.set_state(np.tile([0, 0, 1, 1, 0, 0, 0], (2, 1)))
     np.testing.assert_allclose(batch.sensor("h").ravel(), (1.0, 1.5), rtol=1e-14)
@@ -394,7 +395,7 @@ def test_bad_sensors_are_refused_by_name(make, told):
 
 def test_bad_readings_are_refused():
     sim = at(ball(noisy(rate=600.0), Sensor("g", "gyro", place=Place("b"))), 0, 0, 1, 1, 0, 0, 0)
-    with pytest.raises(OptionError, match="sensor 'l': rate must be at most 500 Hz.*not 600"):
+    with pytest.raises(OptionError, match=r"sensor 'l': rate must be at most 500 Hz.*not 600"):
         sim.sensor("l")
     with pytest.raises(StateError, match="sensor 'g' of kind 'gyro' has no rays"):
         sim.sample("g")
@@ -502,6 +503,7 @@ def three(vector):
 
 def pose_of(found, frame, k):
     """Position and axes in the world of a frame, by the transforms of sample k."""
+
     def pose(one):
         q = one.transform.rotation
         return three(one.transform.translation), quaternions.rotation_matrix((q.w, q.x, q.y, q.z))
