@@ -19,4 +19,4 @@ __all__ = [
     "replay",
 ]
 
-__getattr__ = on_first_use(__name__, ("plots", "scene", "watch"))
+__getattr__ = on_first_use(__name__, ("depth", "plots", "scene", "watch"))
