@@ -16,6 +16,7 @@ from robosim.description.mechanism import Mechanism
 from robosim.kernels.compiler.lanes import WIDTH, lanes
 from robosim.rays.casting import Excluded, cast_states, checked_limit, excluded_bodies, rays_of
 from robosim.rays.hits import Hits, reshaped
+from robosim.rays.sensing import Placed
 from robosim.rays.targets import Compiled, compiled
 from robosim.runtime.handles import Handle
 from robosim.runtime.lanes import Leaving, leave
@@ -39,6 +40,7 @@ class Casting:
         self._stepping = stepping
         self._robots = self._changes = stepping.robots
         self._each: Sequence[Mechanism] | None = None
+        self.places: dict[str, Placed] = {}
         self._shares: dict[str, Shares] = {}  # by the kind of geometry
         self._leaving: dict[int, tuple[Group, Handle]] = {}  # by the number of a group
 
@@ -94,6 +96,7 @@ class Casting:
         """The robot of each state, or one for all."""
         if self._each is None or self._changes != self._stepping.robots:
             self._changes = self._stepping.robots
+            self.places.clear()
             each = [sim.robot for sim in self._stepping.sims]
             self._each = each[:1] if all(one is each[0] for one in each) else each
         return self._each

@@ -167,7 +167,7 @@ class RaySensor(Frozen):
             raise self._error("range", "a distance, or (least, most), above zero")
         self._set(range=numbers)
 
-    @property
+    @cached_property
     def place(self) -> Place:
         """Where it is, if a mechanism has it or it was given a `Place`.
 

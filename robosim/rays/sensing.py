@@ -28,10 +28,19 @@ from robosim.validation import Array
 EARLY = 1e-6  # of a period, by which a time may miss that of a sample
 NONE = np.iinfo(np.int64).min  # number of no sample
 Whole = NDArray[np.int64]
+Placed = tuple[str | None, Array, Array]  # body, positions (n, 3) and axes (n, 3, 3) on it
 
 
 class Source(Protocol):
-    """The states that are sensed, n of them."""
+    """The states that are sensed, n of them.
+
+    Attributes
+    ----------
+    places : dict of str to Placed
+        Where sensors are, by their names; emptied when robots change.
+    """
+
+    places: dict[str, Placed]
 
     @property
     def timestep(self) -> float: ...
@@ -290,13 +299,10 @@ def measure(
     numbers, index : (n,)
         Numbers of the states and of the samples, for the noise.
     """
-    positions, R = _pose(source.robots, sensor, *poses)
+    positions, R = _pose(source, sensor, *poses)
     if isinstance(sensor, HeightScan):
-        yaw = np.arctan2(R[:, 1, 0], R[:, 0, 0])
         values = _heights(source.robots, sensor, positions, R)
-        R = quaternions.rotation_matrix(
-            np.stack((np.cos(yaw / 2), 0 * yaw, 0 * yaw, np.sin(yaw / 2)), axis=1)
-        )
+        R = _level(R)
     else:
         values = _by_rays(source, sensor, poses, positions, R)
     if not isinstance(sensor, RangeFinder):
@@ -310,19 +316,36 @@ def measure(
     return Readings(shaped, np.full(len(values), np.nan), positions, R)
 
 
-def _pose(
-    robots: Sequence[Mechanism], sensor: RaySensor, x: Array, q: Array
-) -> tuple[Array, Array]:
+def _pose(source: Source, sensor: RaySensor, x: Array, q: Array) -> tuple[Array, Array]:
     """Positions (n, 3) and axes (n, 3, 3) of a sensor."""
-    places = [robot.sensor(sensor.name).place for robot in robots]
-    p = np.stack([np.asarray(place.position) for place in places])
-    turns = quaternions.rotation_matrix(np.stack([np.asarray(one.quaternion) for one in places]))
+    name, p, turns = _places(source, sensor.name)
     n = len(x)
-    if places[0].body is None:
+    if name is None:
         return np.tile(p, (n // len(p), 1)), np.tile(turns, (n // len(p), 1, 1))
-    body = robots[0].body_index(places[0].body)
+    body = source.robots[0].body_index(name)
     R = quaternions.rotation_matrix(q[:, body])
     return x[:, body] + _turned(R, p[:, None])[:, 0], _product(R, turns)
+
+
+def _places(source: Source, name: str) -> Placed:
+    """Where a sensor is on the robots; found once for these."""
+    robots = source.robots
+    if name not in source.places:
+        each = [robot.sensor(name).place for robot in robots]
+        p = np.stack([np.asarray(place.position) for place in each])
+        turns = quaternions.rotation_matrix(np.stack([np.asarray(one.quaternion) for one in each]))
+        source.places[name] = each[0].body, p, turns
+    return source.places[name]
+
+
+def _level(R: Array) -> Array:
+    """Axes (n, 3, 3) of the headings of others, z up."""
+    found = np.zeros_like(R)
+    yaw = np.arctan2(R[:, 1, 0], R[:, 0, 0])
+    found[:, 0, 0] = found[:, 1, 1] = np.cos(yaw)
+    found[:, 1, 0] = np.sin(yaw)
+    found[:, 0, 1], found[:, 2, 2] = -found[:, 1, 0], 1.0
+    return found
 
 
 def _turned(R: Array, vectors: Array) -> Array:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from robosim.description.mechanism import Mechanism
 from robosim.rays.casting import FEWEST, Excluded, cast_states, in_threads
 from robosim.rays.hits import Hits
-from robosim.rays.sensing import Samples
+from robosim.rays.sensing import Placed, Samples
 from robosim.rays.targets import compiled
 from robosim.runtime.background import cores
 from robosim.runtime.notice import CompileNotice
@@ -25,6 +25,8 @@ class OneState:
 
     def __init__(self, sim: Any) -> None:
         self._sim = sim
+        self._robots = (sim.robot,)
+        self.places: dict[str, Placed] = {}
 
     @property
     def timestep(self) -> float:
@@ -32,7 +34,10 @@ class OneState:
 
     @property
     def robots(self) -> Sequence[Mechanism]:
-        return (self._sim.robot,)
+        if self._robots[0] is not self._sim.robot:
+            self._robots = (self._sim.robot,)
+            self.places.clear()
+        return self._robots
 
     def times(self) -> Array:
         return np.array([self._sim.time])
