@@ -68,7 +68,7 @@ class RaySensor(Frozen):
     position : (3,) [m], quaternion : (4,)
         Pose of the sensor in that frame.
     noise : float [m]
-        Standard deviation of the normal noise of each measurement.
+        Standard deviation of the normal noise of each measurement; distances stay above zero.
     dropout : float
         Probability that a measurement is lost, from 0 to 1; it is then nan.
     delay : float [s]
@@ -515,13 +515,12 @@ def _numbers(value: Any, n: int) -> tuple[Any, ...] | None:
     return found if len(found) == n and not np.isnan(found).any() else None
 
 
-def _places(value: Any) -> Array | None:
-    """Finite numbers (k,), read-only, or None."""
+def _places(value: Any) -> tuple[float, ...] | None:
+    """Finite numbers, one or more, or None."""
     try:
         found = np.array(value, dtype=float).reshape(-1)
     except (TypeError, ValueError):
         return None
     if not (len(found) and np.all(np.isfinite(found))):
         return None
-    found.setflags(write=False)
-    return found
+    return tuple(found.tolist())

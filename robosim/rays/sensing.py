@@ -441,6 +441,8 @@ def _disturb(sensor: RaySensor, values: Array, number: int, index: int) -> None:
     random = np.random.Generator(np.random.Philox(key=key, counter=words))
     if sensor.noise > 0:
         values += sensor.noise * random.standard_normal(len(values))
+        if sensor.limits[0] >= 0:  # no device tells a negative distance
+            values[np.isfinite(values)] = np.maximum(values[np.isfinite(values)], 0.0)
     if sensor.dropout > 0:
         values[random.random(len(values)) < sensor.dropout] = np.nan
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -161,6 +163,17 @@ def test_frames_are_found_by_name():
     assert replace(robot, name="again").sensor("foot").place.body == "FR_calf"
 
 
+def test_sensors_are_told_and_copied():
+    robot = robosim.load("a1").with_sensors(SENSORS)
+    told = repr(robot.sensors)
+    for sensor in robot.sensors:
+        assert f"{type(sensor).__name__}(name='{sensor.name}'" in told
+    other = pickle.loads(pickle.dumps(robot))
+    for one, same in zip(robot.sensors, copy.deepcopy(other).sensors, strict=True):
+        np.testing.assert_array_equal(one.rays, same.rays)
+        assert one.place.body == same.place.body
+
+
 def test_sensors_are_combined_with_their_robots():
     robot = robosim.load("a1").with_sensors(
         [Lidar("l", "trunk", 2, 4, exclude=("trunk", "FR_foot", "world")), HeightScan("h", "trunk")]
@@ -194,6 +207,17 @@ def test_noise_is_normal_and_dropout_as_probable_as_asked():
     assert abs(every.mean()) < 4 * 0.02 / np.sqrt(len(every))
     assert every.std() == pytest.approx(0.02, rel=0.03)
     assert np.mean(lost) == pytest.approx(0.3, abs=0.02)
+
+
+def test_noise_makes_no_negative_distance():
+    sim = at(ball(Lidar("l", "b", 4, 50, exclude=(), noise=1.0, range=(0.05, 9.0))), 0, 0, 1,
+             1, 0, 0, 0)  # fmt: skip
+    found = sim.sensor("l")
+    assert found.min() == 0.0
+    assert found.max() > 1.0
+    near = at(ball(Lidar("l", "b", 4, 50, exclude=(), noise=1.0, range=(0.2, 9.0))), 0, 0, 1,
+              1, 0, 0, 0)  # fmt: skip
+    assert np.all(near.sensor("l") == -np.inf)
 
 
 def test_noise_depends_on_seed_name_state_and_sample_alone():
