@@ -127,6 +127,10 @@ class Episodes:
         contact_speed: float | None = None,
     ) -> None:
         self.task, self.n, self.robot = task, n, task.robot()
+        if task.sensors(self.robot):
+            raise OptionError(
+                f"{type(task).__name__} observes sensors with rays, which have no derivatives"
+            )
         self.batch = BatchSimulation(
             self.robot, n, timestep=task.timestep, threads=threads, **task.options
         )
