@@ -13,6 +13,7 @@ from robosim.batch import BatchSimulation
 from robosim.batch.tape import TapedRollout
 from robosim.envs.actions import Actions
 from robosim.envs.task import Moment, Start, Task
+from robosim.errors import OptionError
 from robosim.validation import Array
 
 STEP = 1e-6  # of the central differences of observations and rewards
