@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from robosim.errors import OptionError
@@ -51,6 +51,7 @@ def live(
     rebuild: Callable[[float], Formulation] | None = None,
     renew: Callable[[], Formulation | None] | None = None,
     stop: Callable[[], bool] = lambda: False,
+    sensors: Sequence[str] = (),
 ) -> LiveReport:
     """Run a simulation in real time, and show and record it.
 
@@ -85,6 +86,8 @@ def live(
         page.
     stop : callable() -> bool
         Called before each frame; True ends the run.
+    sensors : sequence of str
+        Names of sensors with rays whose points the viewer draws.
 
     Returns
     -------
@@ -114,6 +117,7 @@ def live(
         fps=fps,
         speed=speed,
         paused=paused,
+        sensors=sensors,
     )
     try:
         session.run(math.inf if seconds is None else seconds, pacer, stop)

@@ -6,7 +6,7 @@ import logging
 import math
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -61,6 +61,8 @@ class Session:
         Simulated time per real time; ``math.inf``: as fast as possible.
     paused : bool
         Whether to wait for the panel before the first step.
+    sensors : sequence of str
+        Names of sensors with rays whose points the viewer draws.
     """
 
     def __init__(
@@ -77,6 +79,7 @@ class Session:
         fps: float = FPS,
         speed: float = 1.0,
         paused: bool = False,
+        sensors: Sequence[str] = (),
     ) -> None:
         self.rig = Rig(sim, controller, controllers, rebuild)
         self.robot = sim.robot
@@ -84,6 +87,7 @@ class Session:
         self.speed, self.paused = speed, paused
         self.frames, self.simulated = 0, 0.0
         self._fps = fps
+        self._sensors = dict.fromkeys(sensors, math.nan)  # times of the samples that are drawn
         self._on_chunk = on_chunk
         self._one_run = on_chunk is not None
         self._renew, self._looked, self._outdated = renew, 0.0, ""
@@ -225,11 +229,20 @@ class Session:
         state["violations"] = self._violations(state["x"], state["q"], self.sim.q)
         if self.viewer is not None:
             self.viewer.update(**state)
+            self._scan(self.viewer)
             self._rows.append(self._sample())
             self._send_rows(all_of_them=self.paused)
             self._tell_body()
         if self.recorder is not None:
             self.recorder.add(**state, row=self._sample)
+
+    def _scan(self, viewer: Viewer) -> None:
+        """Draw new samples of sensors."""
+        for name, time_drawn in self._sensors.items():
+            sample = self.sim.sample(name)  # type: ignore[attr-defined]
+            if sample.time != time_drawn:
+                viewer.scan(sample)
+                self._sensors[name] = sample.time
 
     def _sample(self) -> Array:
         return self._probe(self.sim, self._chunk, self._factor)

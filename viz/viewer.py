@@ -31,6 +31,7 @@ from robosim.viz.scene import LAYERS, Contacts, FrameEncoder, encode_scene
 
 if TYPE_CHECKING:
     from robosim.formulation import Formulation
+    from robosim.rays.sensing import Sample
 
 LOOPBACK = "127.0.0.1"
 MAX_ITEMS = 2000
@@ -182,11 +183,33 @@ class Viewer:
             self._encoder.encode(time, x, q, contacts, pulls=pulls, violations=violations)
         )
 
-    def show(self, sim: Formulation) -> None:
-        """Show the present state of a simulation, with its contacts."""
+    def show(self, sim: Formulation, sensors: Sequence[str] = ()) -> None:
+        """Show the present state of a simulation, with its contacts.
+
+        `sensors` are names of sensors with rays, whose points are drawn; see `scan`.
+        """
         from robosim.viz.snapshot import snapshot
 
         self.update(**snapshot(sim))
+        for name in sensors:
+            self.scan(sim.sample(name))  # type: ignore[attr-defined]
+
+    def scan(self, sample: Sample, size: float = 4.0, color: str = "#e4572e") -> None:
+        """Draw what a sensor with rays has measured as points, each `size` pixels wide.
+
+        The points replace those of the sensor's sample before. A reading without any point
+        removes them.
+
+        Parameters
+        ----------
+        sample : Sample
+            As `Simulation.sample` gives it.
+        """
+        name, cloud = f"sensor {sample.sensor.name}", sample.cloud
+        if len(cloud):
+            self.points(name, cloud, size, color)
+        else:
+            self.remove(name)
 
     def pose(self, q: ArrayLike | None = None) -> None:
         """Show the robot at joint coordinates q, without a simulation.

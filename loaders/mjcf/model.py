@@ -19,9 +19,12 @@ from robosim.description.body import Body, ContactPoint, Frame
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.description.names import free_name
+from robosim.description.obstacles import HalfSpace, obstacle_name
+from robosim.description.ray_sensor import RaySensor
 from robosim.description.sensor import Sensor
 from robosim.errors import ModelError
 from robosim.loaders.carriers import FREE_SHARE, GROUNDED_SHARE, TIED_SHARE
+from robosim.loaders.mjcf import ray_sensors
 from robosim.loaders.mjcf.actuators import read_actuators
 from robosim.loaders.mjcf.anchors import Anchors, Scalars
 from robosim.loaders.mjcf.cameras import read_cameras
@@ -61,6 +64,7 @@ from robosim.loaders.mjcf.unread import note_unread
 from robosim.loaders.options import LoadOptions
 
 Array = NDArray[np.float64]
+GROUND = obstacle_name(HalfSpace())  # the plane z = 0
 
 
 def load_mjcf(path: Path, options: LoadOptions) -> Mechanism:
@@ -207,7 +211,7 @@ class _Model:
             joints += [self._driven(joint) for joint in chain]
             if self.options.ground:
                 contacts += ground_contacts(body, looks)
-        sensors = self._sensors(joints)
+        sensors = self._sensors(joints, scene, bool(contacts))
         actuators = tuple(self.actuation.actuators)
         springs, tendons = self.tendons.elements(
             {name for actuator in actuators for name in actuator.gears}
@@ -249,7 +253,12 @@ class _Model:
             return replace(joint, lower=(held,), upper=(held,))
         return joint
 
-    def _sensors(self, joints: Sequence[Joint]) -> tuple[Sensor, ...]:
+    def _sensors(
+        self, joints: Sequence[Joint], scene: Scene, grounded: bool
+    ) -> tuple[Sensor | RaySensor, ...]:
+        names = scene.names | {id(p): GROUND for p in scene.floors}
+        unmet = scene.unmet if grounded else [*scene.unmet, *(p.name for p in scene.floors)]
+        rays = ray_sensors.Surroundings(self.anchors, self.bodies, self.placed, names, unmet)
         sensed = Sensed(
             self.anchors,
             self.scalars,
@@ -259,6 +268,7 @@ class _Model:
             self.inertials,
             self.placed,
             joints,
+            rays,
         )
         return read_sensors(self.root, sensed, self.notes)
 

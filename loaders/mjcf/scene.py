@@ -121,6 +121,12 @@ class Scene:
         Links that collide.
     excluded : list of pairs of names
         Links, or a link and an obstacle, that never collide.
+    names : dict of id to str
+        Names of the obstacles, by the id of their PlacedGeom.
+    floors : list of PlacedGeom
+        Geoms that are the plane z = 0.
+    unmet : list of str
+        Geoms that neither collide nor are drawn.
     """
 
     def __init__(
@@ -142,6 +148,8 @@ class Scene:
         self._default_ground = around.default_ground and not world
         floors = [p for p in world if _is_ground(p)]
         obstacles = [p for p in world if p not in floors and self._is_met(p)]
+        self.names: dict[int, str] = {}
+        self.floors, self.unmet = floors, list[str]()
         self.looks = {link: Looks() for link in range(len(around.names))}
         self._fill(placed, floors, obstacles)
         self.obstacles, self.excluded = self._obstacles(obstacles)
@@ -169,6 +177,8 @@ class Scene:
         seen, solid = set(map(id, drawn)), set(map(id, self._moving))
         for p in placed:
             if p.geom.kind in WORLDLY:
+                if not any(p is other for other in (*floors, *obstacles)):
+                    self.unmet.append(p.name)
                 if p.link > 0:
                     raise p.geom.node.error(
                         f"a {p.geom.kind} must be in the world or on a body that does not move; "
@@ -185,6 +195,8 @@ class Scene:
             looks = self.looks[p.link]
             if id(p) in seen and shape.rgba[3] > 0:
                 looks.visuals.append(shape)
+            elif shape.rgba[3] > 0 and id(p) not in solid and not any(p is o for o in obstacles):
+                self.unmet.append(p.name)
             if id(p) in solid:
                 looks.collisions.append(shape)
                 if ground is not None:
@@ -279,6 +291,7 @@ class Scene:
         for p in obstacles:
             name = free_name(p.name, taken if p.geom.node.name else taken | own)
             taken.add(name)
+            self.names[id(p)] = name
             met = {id(q): self._friction(q, p) for q in self._moving}
             friction = _highest(met.values()) or _ANY_FRICTION
             shapes.append(self._obstacle(replace(p, name=name), friction))

@@ -11,6 +11,7 @@ import numpy as np
 from robosim.description.inertial import Inertial, merge
 from robosim.description.joint import Joint
 from robosim.description.names import free_name
+from robosim.description.ray_sensor import RaySensor
 from robosim.description.sensor import KINDS, Part, Sensor, Zone
 from robosim.loaders.mjcf.actuators import Actuation
 from robosim.loaders.mjcf.anchors import Anchor, Anchors, Scalars
@@ -19,6 +20,7 @@ from robosim.loaders.mjcf.links import Links, moved
 from robosim.loaders.mjcf.nodes import Node
 from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.mjcf.orientation import Pose, from_to
+from robosim.loaders.mjcf.ray_sensors import TAG, Surroundings, read_depth_cameras, read_rangefinder
 from robosim.loaders.mjcf.tendons import Tendons
 
 _OBJECTS = ("body", "xbody", "geom", "site", "camera")
@@ -28,10 +30,13 @@ _ABOUT_AXES = ("framequat", "framexaxis", "frameyaxis", "framezaxis")
 _READ = frozenset(
     ("name", "class", "joint", "tendon", "actuator", "site", "body", "objtype", "objname",
      "reftype", "refname", "cutoff", "noise", "user", "delay", "interval", "nsample", "interp",
-     "group")
+     "group", "camera", "data")
 )  # fmt: skip
 _NOT_THERE = "sensors of what a simulation here does not have are left out"
-_NO_AXES = "sensors of cameras, and of the axes of inertias and of meshes, are left out"
+_NO_AXES = (
+    "sensors of cameras that follow something, and of the axes of inertias and of meshes, are left "
+    "out"
+)
 
 
 @dataclass(frozen=True)
@@ -46,6 +51,8 @@ class Sensed:
     geoms : sequence of PlacedGeom
     joints : sequence of Joint
         Joints of the mechanism.
+    rays : Surroundings
+        For sensors with rays.
     """
 
     anchors: Anchors
@@ -56,9 +63,10 @@ class Sensed:
     inertials: Sequence[Inertial]
     geoms: Sequence[PlacedGeom]
     joints: Sequence[Joint]
+    rays: Surroundings
 
 
-def read_sensors(root: Node, sensed: Sensed, notes: Notes) -> tuple[Sensor, ...]:
+def read_sensors(root: Node, sensed: Sensed, notes: Notes) -> tuple[Sensor | RaySensor, ...]:
     """The sensors of a model; those that cannot be read are noted.
 
     Raises
@@ -67,7 +75,7 @@ def read_sensors(root: Node, sensed: Sensed, notes: Notes) -> tuple[Sensor, ...]
         For a duplicate name, or a reference to an unknown name.
     """
     reader = _Reader(root, sensed)
-    found: dict[str, Sensor] = {}
+    found: dict[str, Sensor | RaySensor] = {}
     own = {node.name for section in root.all("sensor") for node in section.children}
     for section in root.all("sensor"):
         for index, node in enumerate(section.children):
@@ -79,14 +87,23 @@ def read_sensors(root: Node, sensed: Sensed, notes: Notes) -> tuple[Sensor, ...]
             )
             if strange and node.tag in KINDS:
                 notes.add("MJCF has no such attributes, so they are not read", strange)
-            if any(np.any(node.some_numbers(what, 0.0)) for what in ("delay", "interval")):
+            timed = [np.any(node.some_numbers(what, 0.0)) for what in ("delay", "interval")]
+            if any(timed) and node.tag != TAG:
                 notes.add("sensors answer at every knot and at once", name)
+            if node.tag == TAG:
+                finder = read_rangefinder(node, name, sensed.rays, notes)
+                if isinstance(finder, str):
+                    notes.add(finder, f"{node.tag} '{name}'")
+                else:
+                    found[name] = finder
+                continue
             about = reader.about(node) if node.tag in KINDS else _NOT_THERE
             if isinstance(about, str):
                 notes.add(about, f"{node.tag} '{name}'")
             else:
                 cutoff = node.number("cutoff", 0.0)
                 found[name] = Sensor(name, node.tag, cutoff=cutoff, **about)
+    found |= read_depth_cameras(sensed.rays, found, notes)
     return tuple(found.values())
 
 
@@ -226,6 +243,11 @@ class _Reader:
         anchors = self._sensed.anchors
         if kind == "site":
             return anchors.site(node, name)
+        if kind == "camera":
+            anchor = node.look_up(name, anchors.cameras, "camera")
+            bodies = self._sensed.links.bodies
+            camera = next(c for b in bodies for c in b.cameras if c.name == node.text(name))
+            return anchor if camera.node.attributes.get("mode", "fixed") == "fixed" else None
         if kind in ("body", "xbody"):
             anchor = anchors.body(node, name)
             if kind == "xbody":

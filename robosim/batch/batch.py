@@ -41,6 +41,7 @@ from robosim.control.periodic import Periodic
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError, OptionError, StateError
 from robosim.rays.hits import Hits
+from robosim.rays.sensing import Readings, Samples, ray_sensor
 from robosim.runtime.background import cores
 from robosim.simulation import Simulation
 from robosim.simulation.diagnosis import refuse_starts
@@ -108,6 +109,7 @@ class BatchSimulation:
                 check_structure(made[id(one)], self._sims[0], i)
             mine: list[Any] = [None if array is None else array[i] for array in self._states]
             self._sims.append(made[id(one)].copy(State(*mine)))
+            self._sims[i].number = i
         all_options = {"timestep": timestep, "gravity": gravity, **options}
         now = lanes_now(lanes, robots, self._sims, all_options)
         self._stepping = Stepping(self.robot, self._sims, self._states, self.threads, *now)
@@ -378,6 +380,7 @@ class BatchSimulation:
         if isinstance(controller, Periodic):
             others = {"targets": targets, "kp": kp, "kd": kd, "a tape": tape}
             return periodic_rollout(self, steps, torques, controller, every, others)
+        self._stepping.note_samples()
         self._stepping.count_all()
         for i in self._stepping.lent:
             self._stepping.count(i)
@@ -419,6 +422,7 @@ class BatchSimulation:
             self._stepping.recent = memory, done.copy()
             for i in self._stepping.lent:
                 self._stepping.count(i)
+        self._stepping.note_samples()
         self._stepping.tell_of_turns(memory, begin, done)
         rollout = self._read(memory, steps, begin, done)
         more = self._origin, self._sims, self.threads, rollout, memory, self._linearizers
@@ -467,7 +471,8 @@ class BatchSimulation:
                 "a bound run cannot follow targets that are functions of time: write them into "
                 "`targets` before each step, or use rollout"
             )
-        return Bound(self._stepping, steps, control, bodies, contacts, also)
+        samples = self._samples
+        return Bound(self._stepping, steps, control, bodies, contacts, also, samples)
 
     def cast(
         self,
@@ -498,6 +503,33 @@ class BatchSimulation:
             As for a single simulation, with the number of the state.
         """
         return self._casting.cast(origins, directions, geometry, max_distance, exclude)
+
+    def sensor(self, name: str) -> Array:
+        """Readings of a sensor with rays in all states, (n, ...); see `Simulation.sample`.
+
+        Samples of a sensor with a delay or a rate are taken between calls. Noise depends on the
+        number of a state, so that state i reads what ``batch[i]`` would.
+
+        Raises
+        ------
+        ModelError, StateError, OptionError
+            As for a single simulation; and for a sample that was due within a call of several
+            steps.
+        """
+        return np.array(self.readings(name).values)
+
+    def readings(self, name: str) -> Readings:
+        """The same as `sensor`, with the times of the samples and the poses of the sensor."""
+        return self._samples().read(ray_sensor(self.robot, name))
+
+    def number_states(self, numbers: ArrayLike) -> None:
+        """Give states numbers (n,), on which noise of sensors with rays depends, not 0 to n - 1."""
+        self._samples().numbers = np.broadcast_to(np.asarray(numbers, dtype=np.int64), self.n)
+
+    def _samples(self) -> Samples:
+        if self._stepping.samples is None:
+            self._stepping.samples = Samples(self._casting, np.arange(self.n))
+        return self._stepping.samples
 
     def _controls_of(self, controller: Any) -> Controls:
         """The checked controls of a controller; those of a named controller are kept."""

@@ -22,6 +22,7 @@ from robosim.batch.showing import Showing
 from robosim.batch.stepping import Stepping
 from robosim.description.mechanism import Mechanism
 from robosim.kernels.compiler.lanes import WIDTH
+from robosim.rays.sensing import Samples
 from robosim.runtime.around import begin_steps, end_steps
 from robosim.runtime.handles import StepFunction, provide_features, step_function
 from robosim.runtime.lanes import group_step_function
@@ -71,7 +72,7 @@ class Bound:
     normal_forces : (n, contacts) [N] or None
         Mean normal forces of ``robot.contacts`` over the last interval, if requested, a read-only
         view. Contacts of shapes are not included.
-    readings : dict of str to (n,) or (n, k)
+    readings : dict of str to (n,) or (n, k); (n, ...) of sensors with rays
         Values of the requested channels, by kind and name, such as "sensor:gyro", read-only views.
         The force on a link ("contact:FR_foot") is the sum over all of its contacts.
     actuated : slice, or (nu,)
@@ -89,6 +90,7 @@ class Bound:
         bodies: bool,
         contacts: bool,
         also: str | Sequence[str],
+        samples: Callable[[], Samples],
     ) -> None:
         robot, n = stepping.robot, stepping.n
         self._stepping, self._control, self.steps = stepping, control, steps
@@ -104,7 +106,7 @@ class Bound:
             for array, width in ((stepping.states.q, robot.nq), (stepping.states.v, robot.nv))
         )
         self.tau = read_only(memory.tau[:, 0, : robot.nv].view())
-        self._showing = Showing(stepping, bodies, contacts, also)
+        self._showing = Showing(stepping, bodies, contacts, also, samples)
         self.bodies, self.readings = self._showing.bodies, self._showing.readings
         self.normal_forces = self._showing.normal_forces
         self.actuated = driven_coordinates(robot)
@@ -132,6 +134,7 @@ class Bound:
             If a state that has taken no step is not a possible start.
         """
         stepping, memory, steps, done = self._stepping, self._memory, self.steps, self.done
+        stepping.note_samples()
         plan = self._ready()
         if not self._straight:
             memory.torques[:, 0, self.actuated] = self.torques
@@ -148,6 +151,7 @@ class Bound:
             self._reached[:] = done
             stepping.recent = memory, self._reached
         self.all_done, turned = end_steps(done, steps, memory.infos, FAR, self.failed)
+        stepping.note_samples()
         if self._showing.shows:
             self._showing.show(plan.groups, self._begun + done)
         if turned and not stepping.told_of_turn:

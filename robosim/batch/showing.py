@@ -5,7 +5,7 @@ For states in lanes, only the requested values are copied from there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -19,6 +19,8 @@ from robosim.compiled.arrays import words_to
 from robosim.compiled.order import contact_order
 from robosim.compiled.records.body import BODY_STATE
 from robosim.compiled.state import force_interval
+from robosim.description.ray_sensor import DepthCamera, HeightScan, Lidar, RangeFinder, RaySensor
+from robosim.description.sensor import Sensor
 from robosim.kernels.compiler.lanes import WIDTH, lanes
 from robosim.log.channels import (
     CONTACT,
@@ -30,6 +32,7 @@ from robosim.log.channels import (
     contact_link,
 )
 from robosim.quaternions import rotation_matrix
+from robosim.rays.sensing import Samples
 from robosim.runtime.handles import Handle
 from robosim.runtime.lanes import Leaving, leave
 from robosim.runtime.wide import fields_at
@@ -39,6 +42,7 @@ from robosim.validation import Array, read_only
 
 SHOWN = words_to(BODY_STATE, "omega")  # words of a body that are read: x, q, v, omega
 ALL = words_to(BODY_STATE, "omega_before")  # up to the knot that the last step began at
+RAYS = tuple(one.kind for one in (Lidar, HeightScan, DepthCamera, RangeFinder))
 APART = (CONTACT, JOINT_WRENCH, *sensors.BY_STATE)  # read state by state
 
 
@@ -171,17 +175,24 @@ class Showing:
         Whether to include poses and velocities of bodies, and normal forces of contact points.
     also : str or sequence of str
         Channels, by their names in logs.
+    samples : callable
+        The samples of sensors with rays.
 
     Attributes
     ----------
     bodies : BodyViews or None
     normal_forces : (n, contacts) [N] or None
-    readings : mapping of str to (n,), (n, k)
+    readings : mapping of str to (n,), (n, k), or (n, ...) of sensors with rays
         Values by the kind and name of a channel, such as "sensor:gyro".
     """
 
     def __init__(
-        self, stepping: Stepping, bodies: bool, contacts: bool, also: str | Sequence[str]
+        self,
+        stepping: Stepping,
+        bodies: bool,
+        contacts: bool,
+        also: str | Sequence[str],
+        samples: Callable[[], Samples],
     ) -> None:
         robot, n = stepping.robot, stepping.n
         self._stepping = stepping
@@ -194,13 +205,24 @@ class Showing:
         self._read = np.zeros((n, sum(widths)))
         ends = np.cumsum(widths, dtype=np.int64)
         self._columns = [slice(end - width, end) for end, width in zip(ends, widths, strict=True)]
-        self.readings: Mapping[str, Array] = {
+        found: dict[str, Array] = {
             # A single number per state gives (n,), as `Simulation.sensor` returns a float for it.
             f"{one.kind}:{one.name}": _shown(
                 self._read[:, part.start if len(one.columns) == 1 else part]
             )
             for one, part in zip(self._channels, self._columns, strict=True)
         }
+        # Sensors with rays have readings of their shape.
+        self._rays: list[tuple[RaySensor, Array]] = []
+        for one in self._channels:
+            sensor = robot.sensor(one.name) if one.kind == SENSOR else None
+            if isinstance(sensor, RaySensor):
+                self._rays.append((sensor, np.zeros((n, *sensor.shape))))
+                found[f"{SENSOR}:{one.name}"] = _shown(self._rays[-1][1])
+        self._samples = samples
+        for sensor, _ in self._rays:
+            self._samples().switch_on(sensor)
+        self.readings: Mapping[str, Array] = found
         self._kinds = [
             robot.sensor(channel.name).kind if channel.kind == SENSOR else channel.kind
             for channel in self._channels
@@ -229,14 +251,16 @@ class Showing:
         together = [
             k
             for k, kind in enumerate(self._kinds)
+            if kind not in RAYS
             if (kind == CONTACT and not self._has_shapes)
             or (alike and kind not in APART and (one or kind not in sensors.OF_MASSES))
         ]
-        return together, [k for k in range(len(self._channels)) if k not in together]
+        apart = [k for k, kind in enumerate(self._kinds) if k not in together and kind not in RAYS]
+        return together, apart
 
     def plan(self, groups: Sequence[Group]) -> None:
         """Determine which fields these groups copy after each call."""
-        asked = set(self._kinds) - set(APART)
+        asked = set(self._kinds) - set(APART) - set(RAYS)
         words = SHOWN if self.bodies is not None or asked else 0
         words = ALL if asked & set(sensors.ACCELERATIONS) else words
         rows: list[NDArray[np.void]] = []
@@ -296,6 +320,8 @@ class Showing:
             self._read_together(Rows(stepping))
         if self._apart:
             self._read_apart()
+        for sensor, values in self._rays:
+            values[:] = self._samples().read(sensor).values
 
     def _read_together(self, rows: Any) -> None:
         robot = self._stepping.robot
@@ -307,7 +333,9 @@ class Showing:
             elif channel.kind == FRAME:
                 to[:] = READERS[FRAME](robot, [channel.name])(rows)
             else:
-                values = sensors.read_all(rows, robot.sensor(channel.name))
+                sensor = robot.sensor(channel.name)
+                assert isinstance(sensor, Sensor)
+                values = sensors.read_all(rows, sensor)
                 to[:] = values[:, None] if values.shape == (len(to),) else values
 
     def _read_apart(self) -> None:

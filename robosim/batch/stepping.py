@@ -15,6 +15,7 @@ from robosim.batch.group import Group
 from robosim.compiled.state import State
 from robosim.description.mechanism import Mechanism
 from robosim.kernels.compiler.lanes import WIDTH
+from robosim.rays.sensing import Samples
 from robosim.runtime.handles import provide_features, step_function
 from robosim.runtime.lanes import suits_lanes
 from robosim.runtime.threads import do_all
@@ -78,7 +79,13 @@ class Stepping:
         self.recent: tuple[BatchBuffers, NDArray[np.int64]] | None = None
         self.bound: object = None
         self.robots = 0
+        self.samples: Samples | None = None  # of sensors with rays, once one has been read
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
+
+    def note_samples(self) -> None:
+        """Let sensors with rays take samples of the present knots, if any keep some."""
+        if self.samples is not None and self.samples.keeps:
+            self.samples.note()
 
     def look(self) -> None:
         """Switch to lanes once their kernels have been compiled."""

@@ -86,8 +86,11 @@ def run(
                 for chunk in timed.stream(seconds, control):
                     take(chunk)
             else:
+                from robosim.description.ray_sensor import RaySensor
                 from robosim.viz import live
 
+                asked = () if also is None else also.channels
+                there = {one.name for one in sim.robot.sensors if isinstance(one, RaySensor)}
                 live(
                     timed,
                     control,
@@ -97,6 +100,7 @@ def run(
                     take,
                     speed=1.0 if viewer is not None else math.inf,
                     stop=interrupted,
+                    sensors=[one.name for one in asked if one.name in there],
                 )
                 if interrupted():
                     raise KeyboardInterrupt

@@ -36,7 +36,7 @@ class Casting(NamedTuple):
     scene: NDArray[np.void]  # BRANCH, with bounds
     rays: NDArray[np.void]  # (2,) RAY in world axes, and in those of a shape
     waiting: NDArray[np.void]  # (2, DEEPEST) WAITING, of the scene and of a mesh
-    excluded: NDArray[np.int64]  # (nb + 1,) 1 for bodies that rays pass
+    excluded: NDArray[np.int64]  # (m,) 1 for shapes that rays pass
 
 
 def make_casting(targets: Targets, bodies: int) -> Casting:
@@ -53,7 +53,7 @@ def make_casting(targets: Targets, bodies: int) -> Casting:
         scene,
         aligned(2, RAY),
         aligned((2, DEEPEST), WAITING),
-        np.zeros(bodies + 1, dtype=np.int64),
+        np.zeros(len(targets.shapes), dtype=np.int64),
     )
 
 

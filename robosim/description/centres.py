@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robosim.description.body import Body
+from robosim.description.ray_sensor import RaySensor
 from robosim.description.soft import SoftMesh
 from robosim.description.tendon import Wrap
 from robosim.description.whole import W, Whole, changed
@@ -91,7 +92,12 @@ def with_inertial(
         contacts=tuple(map(if_here, robot.contacts)),
         tendons=tuple(replace(one, path=tuple(map(on_path, one.path))) for one in robot.tendons),
         soft_meshes=tuple(map(in_mesh, robot.soft_meshes)),
-        sensors=tuple(placed(one, "place", "reference") for one in robot.sensors),
+        sensors=tuple(
+            one.at(if_here(one.place))
+            if isinstance(one, RaySensor)
+            else placed(one, "place", "reference")
+            for one in robot.sensors
+        ),
         actuators=tuple(placed(one, "place") for one in robot.actuators),
         cameras=tuple(placed(one, "place") for one in robot.cameras),
     )

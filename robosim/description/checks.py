@@ -9,6 +9,7 @@ from robosim.description.body import Body, ContactPoint
 from robosim.description.camera import Camera
 from robosim.description.joint import Joint
 from robosim.description.obstacles import AnyShape, obstacle_name
+from robosim.description.ray_sensor import RaySensor
 from robosim.description.sensor import Sensor
 from robosim.description.soft import SoftMesh
 from robosim.description.springs import Coupling, PointSpring
@@ -226,7 +227,7 @@ def check_cameras(cameras: Sequence[Camera], bodies: Sequence[Body]) -> None:
 
 
 def check_sensors(
-    sensors: Sequence[Sensor],
+    sensors: Sequence[Sensor | RaySensor],
     v_names: Sequence[str],
     tendons: Sequence[Tendon],
     bodies: Sequence[Body],

@@ -18,10 +18,12 @@ from robosim import quaternions
 from robosim.description.body import Body, ContactPoint, Frame
 from robosim.description.camera import Camera
 from robosim.description.place import Place
+from robosim.description.ray_sensor import RaySensor
 from robosim.description.sensor import Part, Sensor
 from robosim.description.soft import SoftMesh
 from robosim.description.surfaces import WORLD
 from robosim.description.tendon import Point, Wrap
+from robosim.errors import ModelError
 from robosim.validation import Array
 
 
@@ -162,6 +164,45 @@ def _item(item: Any, links: Links) -> Any:
     if isinstance(item, Wrap):
         moved["quaternion"] = link.turn(item.quaternion)
     return replace(item, **moved)
+
+
+def ray_sensor_on(
+    sensor: RaySensor, links: Links, bodies: Iterable[Body], world_frames: Iterable[Frame]
+) -> RaySensor:
+    """A sensor at the place of its frame.
+
+    Raises
+    ------
+    ModelError
+        For an unknown frame, or an unknown body that its rays are to pass.
+    """
+    bodies = tuple(bodies)
+    frames: dict[str, Place] = {WORLD: Place()}
+    frames |= {body.name: _at(body.name, body.frames[0]) for body in bodies}
+    frames |= {frame.name: _at(None, frame) for frame in world_frames}
+    frames |= {frame.name: _at(body.name, frame) for body in bodies for frame in body.frames}
+    if isinstance(sensor.frame, str):
+        if sensor.frame not in frames:
+            told = f"frame '{sensor.frame}' does not exist"
+            raise ModelError(
+                told, element=sensor.element, alternatives=tuple(frames), wanted=sensor.frame
+            )
+        sensor = replace(sensor, frame=frames[sensor.frame])
+    place = place_on(sensor.place, links)
+    if place.body is not None and place.body not in {body.name for body in bodies}:
+        told = f"frame: body '{place.body}' does not exist"
+        raise ModelError(
+            told, element=sensor.element, alternatives=tuple(frames), wanted=place.body
+        )
+    for name in sensor.exclude or ():
+        if name not in frames:
+            told = f"exclude: no body or frame '{name}'"
+            raise ModelError(told, element=sensor.element, alternatives=tuple(frames), wanted=name)
+    return sensor.at(place)
+
+
+def _at(body: str | None, frame: Frame) -> Place:
+    return Place(body, frame.position, frame.quaternion)
 
 
 def sensor_on(sensor: Sensor, links: Links) -> Sensor:

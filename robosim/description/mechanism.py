@@ -23,6 +23,7 @@ from robosim.description.joint import Joint
 from robosim.description.obstacles import AnyShape, as_obstacles, obstacle_name
 from robosim.description.order import coordinate_names, tree_order
 from robosim.description.particles import SOFT, AnySoft, with_particles
+from robosim.description.ray_sensor import RaySensor
 from robosim.description.rigid import rigid_groups
 from robosim.description.sensor import Sensor
 from robosim.description.soft import SoftMesh
@@ -82,7 +83,7 @@ class Mechanism(Composable, Frozen):
         torques.
     effort_ranges : mapping of coordinate to (lower, upper) [N m or N]
         Limits of the sum of all actuator forces along a coordinate of `v_names`.
-    sensors : tuple of Sensor
+    sensors : tuple of Sensor, Lidar, HeightScan, DepthCamera or RangeFinder
         Sensors that `Simulation.sensor` reads by name.
     stance : Stance or None
         A standing pose with PD gains, for known robots.
@@ -125,7 +126,7 @@ class Mechanism(Composable, Frozen):
     excluded_pairs: tuple[tuple[str, str], ...] = ()
     configurations: Mapping[str, ArrayLike] = field(default_factory=dict)
     actuators: tuple[Actuator, ...] = ()
-    sensors: tuple[Sensor, ...] = ()
+    sensors: tuple[Sensor | RaySensor, ...] = ()
     tendons: tuple[Tendon, ...] = ()
     effort_ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     as_given: bool = False
@@ -166,7 +167,12 @@ class Mechanism(Composable, Frozen):
                 one if one.place is None else replace(one, place=links.place_on(one.place, merged))
                 for one in self.actuators
             ),
-            sensors=tuple(links.sensor_on(sensor, merged) for sensor in self.sensors),
+            sensors=tuple(
+                links.ray_sensor_on(sensor, merged, self.bodies, self.world_frames)
+                if isinstance(sensor, RaySensor)
+                else links.sensor_on(sensor, merged)
+                for sensor in parts(self.sensors, (Sensor, RaySensor), "sensors", element)
+            ),
             cameras=tuple(links.camera_on(camera, merged) for camera in self.cameras),
             effort_ranges={k: (float(a), float(b)) for k, (a, b) in self.effort_ranges.items()},
             contact_pairs=self._pairs(self.contact_pairs),
@@ -505,7 +511,20 @@ class Mechanism(Composable, Frozen):
         """Sum of the masses [kg], without carriers."""
         return float(sum(body.mass for body in self.bodies if not body.carrier))
 
-    def sensor(self, name: str) -> Sensor:
+    def with_sensors(self, sensors: Sensor | RaySensor | Iterable[Sensor | RaySensor]) -> Mechanism:
+        """A copy of the mechanism with further sensors, or with others of the same names.
+
+        Raises
+        ------
+        ModelError
+            For an unknown frame, body or coordinate, or two sensors of one name.
+        """
+        added = parts(sensors, (Sensor, RaySensor), "sensors", f"mechanism '{self.name}'")
+        names = {sensor.name for sensor in added}
+        kept = tuple(sensor for sensor in self.sensors if sensor.name not in names)
+        return replace(self, sensors=(*kept, *added))
+
+    def sensor(self, name: str) -> Sensor | RaySensor:
         """A sensor by its name, or ModelError."""
         names = [sensor.name for sensor in self.sensors]
         return self.sensors[checks.index_of("sensor", names, name)]

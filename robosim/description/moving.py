@@ -19,6 +19,7 @@ from robosim.description.geometry import Frame, Geometry, placed, pose
 from robosim.description.joint import Joint
 from robosim.description.obstacles import AnyShape, HalfSpace, TriangleMesh
 from robosim.description.place import Place
+from robosim.description.ray_sensor import RaySensor
 from robosim.description.soft import SoftMesh
 from robosim.description.surfaces import WORLD
 from robosim.description.tendon import Point, Tendon, Wrap
@@ -88,7 +89,9 @@ def changes(robot: Whole, E: Array, onto: Onto | None = None) -> dict[str, Any]:
             for one in robot.actuators
         ),
         "sensors": tuple(
-            replace(
+            sensor.at(_place(sensor.place, there))
+            if isinstance(sensor, RaySensor)
+            else replace(
                 sensor,
                 place=_place(sensor.place, there),
                 reference=sensor.reference

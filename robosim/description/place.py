@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from robosim import quaternions
@@ -53,3 +54,9 @@ class Place(Frozen):
         """The place of a robot's frame, by the name of a link or site."""
         index, frame = robot.frame(name)
         return cls(robot.bodies[index].name, frame.position, frame.quaternion)
+
+    def on(self, position: ArrayLike, quaternion: ArrayLike) -> Place:
+        """Another frame on the same body, given relative to this one."""
+        R = quaternions.rotation_matrix(np.asarray(self.quaternion))
+        p = np.asarray(self.position) + R @ np.asarray(position)
+        return Place(self.body, p, quaternions.multiply(self.quaternion, quaternion))

@@ -9,6 +9,7 @@ from robosim.description.body import Body, Frame, Geometry
 from robosim.description.joint import Joint
 from robosim.description.obstacles import AnyShape, TriangleMesh, obstacle_name
 from robosim.description.place import Place
+from robosim.description.ray_sensor import RangeFinder, RaySensor
 from robosim.description.sensor import Sensor
 from robosim.description.surfaces import WORLD
 from robosim.description.tendon import Point, Tendon, Term, Wrap
@@ -154,7 +155,15 @@ def _place(place: Place, prefix: str) -> Place:
     return place if place.body is None else replace(place, body=prefix + place.body)
 
 
-def _sensor(sensor: Sensor, prefix: str) -> Sensor:
+def _sensor(sensor: Sensor | RaySensor, prefix: str) -> Sensor | RaySensor:
+    if isinstance(sensor, RaySensor):
+        passed = sensor.exclude
+        if passed is not None:
+            passed = tuple(name if name == WORLD else prefix + name for name in passed)
+        sensor = replace(sensor.at(_place(sensor.place, prefix)), exclude=passed)
+        if isinstance(sensor, RangeFinder):
+            sensor = replace(sensor, passes=tuple(prefix + name for name in sensor.passes))
+        return replace(sensor, name=prefix + sensor.name)
     return replace(
         sensor,
         name=prefix + sensor.name,

@@ -16,6 +16,7 @@ from robosim.description.body import Body, ContactPoint, Frame, Geometry
 from robosim.description.camera import Camera
 from robosim.description.joint import Joint
 from robosim.description.obstacles import AnyShape
+from robosim.description.ray_sensor import RaySensor
 from robosim.description.sensor import Sensor
 from robosim.description.soft import SoftMesh
 from robosim.description.springs import Coupling, PointSpring
@@ -66,7 +67,7 @@ class Whole(Protocol):
     @property
     def actuators(self) -> tuple[Actuator, ...]: ...
     @property
-    def sensors(self) -> tuple[Sensor, ...]: ...
+    def sensors(self) -> tuple[Sensor | RaySensor, ...]: ...
     @property
     def cameras(self) -> tuple[Camera, ...]: ...
     @property

@@ -40,9 +40,11 @@ class Chance:
         Factors of the motors' torques in the present episodes; None: 1.
     pushes : dict of the number of an environment to Push
         Pushes of the present episodes.
+    sensing : (n,) of int, or None
+        Numbers on which noise of sensors depends, in the present episodes; None: no sensor has any.
     """
 
-    def __init__(self, task: Task, robot: Mechanism, n: int) -> None:
+    def __init__(self, task: Task, robot: Mechanism, n: int, senses: bool = False) -> None:
         self.n, self._task = n, task
         self.random: list[np.random.Generator] = [seeding.np_random(None)[0] for _ in range(n)]
         self._ranges: list[tuple[str, Array, Array]] = []
@@ -63,6 +65,7 @@ class Chance:
         drawn = task.domain is not None and task.domain.changes_motors
         self.motors = np.ones((n, robot.nu)) if drawn else None
         self.pushes: dict[int, Push] = {}
+        self.sensing = np.zeros(n, dtype=np.int64) if senses else None
         self._noise: Array | None = None
         self._used = np.full(n, AHEAD)
 
@@ -87,6 +90,8 @@ class Chance:
                 if self.motors is not None:
                     self.motors[i] = domain.motors_of(self.motors.shape[1], random)
             random.random(out=row)
+            if self.sensing is not None:
+                self.sensing[i] = random.integers(2**62)
         at = 0
         for name, low, span in self._ranges:
             mine = unit[:, at : at + low.size].reshape(len(which), *low.shape)

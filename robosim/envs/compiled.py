@@ -43,6 +43,8 @@ class Arrays(NamedTuple):
     time : (n,) [s]
     drawn : record array (n,)
         With a field for each name of `Task.draws`, a number or (k,): ``now.drawn[i].command[0]``.
+    sensed : record array (n,)
+        With a field (k,) for each sensor of `Task.sensors`: ``now.sensed[i].scan[0]``.
     """
 
     dt: float
@@ -57,6 +59,7 @@ class Arrays(NamedTuple):
     tau: Array
     time: Array
     drawn: Any
+    sensed: Any
 
 
 class Starts(NamedTuple):
@@ -191,7 +194,8 @@ class CompiledTask(Task):
         """The arrays of a moment, for the functions; not copied."""
         numbers, drawn = self._numbers(now.robot), records(now.drawn, len(now.time))
         columns = {name: getattr(now, name) for name in ARRAYS}
-        return Arrays(now.dt, now.home, numbers, drawn=drawn, **columns)
+        sensed = records(now.sensed, len(now.time))
+        return Arrays(now.dt, now.home, numbers, drawn=drawn, sensed=sensed, **columns)
 
     def loops(self) -> Loops:
         """The functions for all rows, compiled where they are first called."""

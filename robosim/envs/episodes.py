@@ -27,6 +27,7 @@ from robosim.envs.compiled import (
     tell_ends,
 )
 from robosim.envs.errors import TaskError
+from robosim.envs.sensing import Senses, with_sensors
 from robosim.envs.task import ARRAYS, Moment, Start, Task
 from robosim.errors import StateError
 from robosim.validation import Array
@@ -86,11 +87,13 @@ class Episodes:
         threads: int | None = None,
         most_steps: int | None = None,
     ) -> None:
-        self.task, self.robot, self.n = task, robot, n
         task.check(robot)
+        robot, sensors = with_sensors(task, robot)
+        self.task, self.robot, self.n = task, robot, n
+        self._senses = Senses(sensors, n)
         self.most_steps = np.inf if most_steps is None else float(most_steps)
         self.actions = Actions(task, robot, n)
-        self.chance = Chance(task, robot, n)
+        self.chance = Chance(task, robot, n, self._senses.noisy)
         options = {**task.options, "lanes": lanes, "threads": threads}
         self.batch = BatchSimulation(robot, n, task.timestep, **options)
         # If actions are delayed, another one may begin to act in each time step.
@@ -107,8 +110,10 @@ class Episodes:
         sizes = {"time": (n,), "tau": (n, robot.nu), "action": (n, na), "action_before": (n, na)}
         sizes |= {name: (n, nq if name[0] == "q" else nv) for name in ARRAYS if name[0] in "qv"}
         arrays = {name: np.zeros(sizes[name]) for name in ARRAYS}
-        self.now = Moment(robot, task.dt, drawn=self.chance.drawn, **arrays)
+        drawn, sensed = self.chance.drawn, self._senses.sensed
+        self.now = Moment(robot, task.dt, **arrays, drawn=drawn, sensed=sensed)
         self.now.q[:], self.now.v[:] = self.batch.q, self.batch.v
+        self._sense()
         self.everyone = np.arange(n)
         # Observations after the last step (n, no), a new array for each step.
         self.seen: NDArray[np.float32]
@@ -117,13 +122,14 @@ class Episodes:
         self._looks = self._judges = False
         none = np.zeros(0)
         columns = {name: getattr(self.now, name) for name in ARRAYS}
-        self._plain = Arrays(task.dt, none, none, drawn=none, **columns)
+        self._plain = Arrays(task.dt, none, none, drawn=none, sensed=none, **columns)
         if isinstance(task, CompiledTask):
             task.try_out(self.now)
             self._loops, self._terms = task.loops(), task.functions().terms
             # numba looks at a record array for ten times as long as at one of plain records.
-            records = self.chance.records.view(np.dtype((np.void, self.chance.records.dtype)))
-            self._arrays = task.arrays(self.now)._replace(drawn=np.asarray(records))
+            self._arrays = task.arrays(self.now)._replace(
+                drawn=_plain(self.chance.records), sensed=_plain(self._senses.records)
+            )
             self._looks = not task.overrides("observe")
             self._judges = not (task.overrides("reward") or task.overrides("done"))
         first = np.asarray(task.observe(self.now.rows(self.everyone[:1])))
@@ -187,6 +193,13 @@ class Episodes:
             getattr(now, name)[which] = 0.0
         now.q[which], now.v[which] = self.batch.q[which], self.batch.v[which]
         now.q_before[which], now.v_before[which] = now.q[which], now.v[which]
+        self._sense()
+
+    def _sense(self) -> None:
+        """Read the task's sensors."""
+        if self.chance.sensing is not None:
+            self.batch.number_states(self.chance.sensing)
+        self._senses.read(self.batch)
 
     def park(self, which: Rows) -> None:
         """Put environments whose episodes are over back to their starts.
@@ -240,6 +253,7 @@ class Episodes:
         """
         self._push()
         failed = self._advance(actions)
+        self._sense()
         reached = Reached(self.bound.q, self.bound.v, actions, self._tau)
         if self._looks and self._judges:
             outcome, seen = self._concluded(reached, live, rows, failed)
@@ -373,3 +387,8 @@ class Episodes:
         """
         found = self.task.observe(self.now.rows(which))
         self._finite("what is observed", found, np.arange(len(which)))
+
+
+def _plain(records: Any) -> NDArray[np.void]:
+    """A record array as one of plain records, with the same memory."""
+    return np.asarray(records.view(np.dtype((np.void, records.dtype))))

@@ -5,14 +5,16 @@ Each array has one row for each environment.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robosim.description.mechanism import Mechanism
+from robosim.description.ray_sensor import RaySensor
 from robosim.errors import ModelError, OptionError, known
 from robosim.learning.domain import Domain
 from robosim.policies.task import PolicyTask
@@ -112,6 +114,9 @@ class Moment(NamedTuple):
         Time since the episode began.
     drawn : mapping of a name to (n,) or (n, k)
         The random numbers that `Task.draws` declares, for the present episodes.
+    sensed : mapping of a name to (n, k)
+        Readings of the sensors of `Task.sensors`, one row each: what is beyond the range, and what
+        was lost, is at the range.
     """
 
     robot: Mechanism
@@ -125,6 +130,7 @@ class Moment(NamedTuple):
     tau: Array
     time: Array
     drawn: Mapping[str, Array]
+    sensed: Mapping[str, Array] = MappingProxyType({})
 
     @property
     def home(self) -> Array:
@@ -134,7 +140,10 @@ class Moment(NamedTuple):
     def rows(self, which: NDArray[Any]) -> Moment:
         """The same for a selection of environments, (k,) of int or (n,) of bool."""
         arrays = {name: getattr(self, name)[which] for name in ARRAYS}
-        return self._replace(**arrays, drawn={k: a[which] for k, a in self.drawn.items()})
+        drawn, sensed = (
+            {name: array[which] for name, array in of.items()} for of in (self.drawn, self.sensed)
+        )
+        return self._replace(**arrays, drawn=drawn, sensed=sensed)
 
 
 # The fields of a Moment with a row for each environment, in its order.
@@ -285,6 +294,14 @@ class Task:
         The numbers are drawn uniformly between both; see `Start.drawn` and `Moment.drawn`.
         """
         return {}
+
+    def sensors(self, robot: Mechanism) -> Sequence[str | RaySensor]:
+        """Sensors with rays that are read after each action, for `Moment.sensed`.
+
+        Names of the robot's sensors, or sensors that it is given. With noise, it is drawn anew in
+        each episode. Samples of a rate or a delay must be between actions.
+        """
+        return ()
 
     def bounds(self, robot: Mechanism) -> tuple[ArrayLike, ArrayLike]:
         """Smallest and largest observations, numbers or (no,); others are clipped to these."""

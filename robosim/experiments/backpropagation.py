@@ -13,6 +13,7 @@ from robosim.batch import BatchSimulation
 from robosim.batch.tape import TapedRollout
 from robosim.envs.actions import Actions
 from robosim.envs.task import Moment, Start, Task
+from robosim.errors import OptionError
 from robosim.validation import Array
 
 STEP = 1e-6  # of the central differences of observations and rewards
@@ -127,6 +128,10 @@ class Episodes:
         contact_speed: float | None = None,
     ) -> None:
         self.task, self.n, self.robot = task, n, task.robot()
+        if task.sensors(self.robot):
+            raise OptionError(
+                f"{type(task).__name__} observes sensors with rays, which have no derivatives"
+            )
         self.batch = BatchSimulation(
             self.robot, n, timestep=task.timestep, threads=threads, **task.options
         )

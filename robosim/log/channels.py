@@ -14,6 +14,7 @@ from typing import NamedTuple
 from robosim.description.body import ContactPoint, Geometry
 from robosim.description.contact_points import link_of
 from robosim.description.mechanism import Mechanism
+from robosim.description.ray_sensor import FIELDS, RangeFinder, RaySensor
 from robosim.description.sensor import Sensor
 from robosim.errors import ModelError, OptionError
 
@@ -36,6 +37,9 @@ WRENCH = tuple(f".{part}{axis}" for part in "fm" for axis in "xyz")
 POSE = (*(f".p{axis}" for axis in "xyz"), *(f".q{axis}" for axis in "wxyz"))
 TWIST = tuple(f".{part}{axis}" for part in "vw" for axis in "xyz")
 SCALAR = ".value"
+# Of sensors with rays: numbers of a reading, and when its sample was taken.
+RAY, SAMPLED = ".r", ".time"
+MOST_COLUMNS = 64  # numbers of a reading that are columns; larger readings are arrays
 # Of the step that led to a sample.
 SIZES = "sizes"
 STEP_UNITS = {"step.shortest": "s", "step.error": "m", "step.events": "1"}
@@ -80,11 +84,14 @@ class Channel:
         Name of the sensor, link, frame or joint.
     units : mapping of str to str
         Unit of each column, in the order of the columns.
+    scan : tuple of int
+        Shape of readings that are kept as arrays beside the columns; empty without any.
     """
 
     kind: str
     name: str
     units: dict[str, str]
+    scan: tuple[int, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -110,6 +117,11 @@ class Also(NamedTuple):
     def columns(self) -> tuple[str, ...]:
         """The names of all columns."""
         return tuple(name for channel in self.channels for name in channel.columns)
+
+    @property
+    def scans(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of readings that are kept as arrays, by the names of their sensors."""
+        return {channel.name: channel.scan for channel in self.channels if channel.scan}
 
     @property
     def units(self) -> dict[str, str]:
@@ -148,7 +160,8 @@ def channels_of(robot: Mechanism, also: str | Sequence[str]) -> tuple[Channel, .
                 f"also takes {known}, or one of a kind, such as 'frame:NAME', not {word!r}"
             )
         for name in names:
-            found[kind, name] = Channel(kind, name, MAKERS[kind](robot, name))
+            scan = scan_shape(robot.sensor(name)) if kind == SENSOR else ()
+            found[kind, name] = Channel(kind, name, MAKERS[kind](robot, name), scan)
     return tuple(found.values())
 
 
@@ -189,8 +202,29 @@ def _names(robot: Mechanism, kind: str) -> tuple[str, ...]:
     return tuple(joint.name for joint in robot.joints)
 
 
+def scan_shape(sensor: Sensor | RaySensor) -> tuple[int, ...]:
+    """The shape of a sensor's readings, if they are too large for columns; else empty."""
+    large = isinstance(sensor, RaySensor) and sensor.size > MOST_COLUMNS
+    return sensor.shape if large else ()  # type: ignore[union-attr]
+
+
+def _ray_sensor(sensor: RaySensor) -> dict[str, str]:
+    units = {f"{sensor.name}{SAMPLED}": "s"} if sensor.keeps else {}
+    if scan_shape(sensor):
+        return units
+    each = ["m"]
+    if isinstance(sensor, RangeFinder):
+        each = ["1" if what in ("dir", "normal") else "m"
+                for what in sensor.data for _ in range(FIELDS[what])]  # fmt: skip
+    if sensor.size == 1:
+        return units | {f"{sensor.name}{SCALAR}": each[0]}
+    return units | {f"{sensor.name}{RAY}{k}": each[k % len(each)] for k in range(sensor.size)}
+
+
 def _sensor(robot: Mechanism, name: str) -> dict[str, str]:
     sensor = robot.sensor(name)
+    if isinstance(sensor, RaySensor):
+        return _ray_sensor(sensor)
     if sensor.kind not in SENSORS:
         return {f"{name}{SCALAR}": _sum_unit(robot, sensor)}
     suffixes, unit = SENSORS[sensor.kind]

@@ -31,8 +31,9 @@ INTEGERS = ("iterations", "substeps")
 STEP = (*INTEGERS, "violation", "gap")
 # Of the steps from one sample to the next, a sample has the worst.
 WORST = {name: np.minimum if name == "gap" else np.maximum for name in STEP}
-KNOT = ("t", "q", "v", "tau", "extra")
+KNOT = ("t", "q", "v", "tau", "extra", "scans")
 NO_EXTRA = np.zeros((0, 0))
+NO_SCANS = np.empty((0, 0), dtype=object)
 
 
 class Chunk(NamedTuple):
@@ -56,6 +57,9 @@ class Chunk(NamedTuple):
         Smallest distance of a contact from the ground at the end of the step.
     extra : (n, m)
         Additional channels at t; (0, 0) without any.
+    scans : (n, k) of arrays
+        Large readings of sensors at t, one object for all samples with the same reading; (0, 0)
+        without any.
     """
 
     t: Array
@@ -67,6 +71,7 @@ class Chunk(NamedTuple):
     violation: Array
     gap: Array
     extra: Array = NO_EXTRA
+    scans: NDArray[np.object_] = NO_SCANS
 
     def __repr__(self) -> str:
         span = f", t = {self.t[0]:.6g} to {self.t[-1]:.6g} s" if len(self.t) else ""
@@ -137,6 +142,8 @@ class LogInfo:
         "complete", or the reason for an early end of the run; empty if unknown (CSV).
     extra : tuple of str
         Names of the columns of additional channels.
+    scans : mapping of str to tuple of int
+        Shapes of readings that are kept as arrays, by the names of their sensors.
     """
 
     robot: str
@@ -148,6 +155,7 @@ class LogInfo:
     version: str = __version__
     ended: str = "complete"
     extra: tuple[str, ...] = ()
+    scans: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         columns = f"{len(self.names)} columns every {self.timestep:.6g} s"
@@ -176,10 +184,11 @@ class LogInfo:
         units |= dict(zip(tau, effort_units(robot), strict=True))
         units |= {"time": "s", "iterations": "1", "substeps": "1", "violation": "m", "gap": "m"}
         extra: tuple[str, ...] = ()
+        scans: dict[str, tuple[int, ...]] = {}
         if also is not None:
-            extra, units = also.columns, units | also.units
+            extra, units, scans = also.columns, units | also.units, also.scans
         columns = tuple(q), tuple(v), tuple(tau)
-        return cls(robot.name, float(timestep), *columns, units, version, extra=extra)
+        return cls(robot.name, float(timestep), *columns, units, version, extra=extra, scans=scans)
 
     @classmethod
     def from_names(cls, names: Sequence[str], metadata: str | None = None) -> LogInfo:
@@ -195,6 +204,8 @@ class LogInfo:
             raise LogError(f"no column '{missing[0]}': not a log of robosim")
         try:
             says: dict[str, Any] = json.loads(metadata) if metadata else {}
+            scans = {str(k): tuple(map(int, v)) for k, v in says.get("scans", {}).items()}
+            names = [name for name in names if name not in scans]
             info = cls(
                 robot=str(says.get("robot", "")),
                 timestep=float(says.get("timestep", np.nan)),
@@ -204,6 +215,7 @@ class LogInfo:
                 units=dict(says.get("units", {})),
                 version=str(says.get("version", "")),
                 ended=str(says.get("ended", "")),
+                scans=scans,
             )
             return replace(info, extra=tuple(n for n in names if n not in info.names))
         except (ValueError, TypeError, AttributeError):
@@ -228,6 +240,7 @@ class LogInfo:
                 "units": dict(self.units),
                 "version": self.version,
                 "ended": self.ended,
+                **({"scans": dict(self.scans)} if self.scans else {}),
             }
         )
 
@@ -247,6 +260,8 @@ class LogInfo:
         widths = {name: len(getattr(self, name)) for name in ("q", "v", "tau")}
         if self.extra or chunk.extra.size:
             widths["extra"] = len(self.extra)
+        if self.scans or chunk.scans.size:
+            widths["scans"] = len(self.scans)
         for name, width in widths.items():
             shape = np.shape(getattr(chunk, name))
             if shape != (n, width):

@@ -84,6 +84,11 @@ class TableWriter:
         self.rows = 0
         self._suffix = check_log_path(self.path)
         self._model = ""
+        if self._suffix == ".csv" and info.scans:
+            raise LogError(
+                f"{path}: readings of {', '.join(info.scans)} are no columns of a CSV file: use "
+                ".parquet, .npz or .mcap, or leave them out"
+            )
         if self._suffix == ".mcap":
             if robot is None:
                 raise LogError(f"{path}: has the robot's frames, too: say which, save(path, robot)")

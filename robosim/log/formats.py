@@ -10,20 +10,22 @@ from __future__ import annotations
 import csv
 import io
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robosim.errors import LogError
-from robosim.log.columns import INTEGERS, Chunk, LogInfo
+from robosim.log.columns import INTEGERS, NO_EXTRA, NO_SCANS, Chunk, LogInfo
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 METADATA = "robosim"
+ROWS_OF, SCANS_OF = ".rows", ".scans"  # of an npz file: samples of large readings, and these
 ROWS = 65536  # of a row group: 32 MB for a robot with 20 joints
 
 
@@ -34,6 +36,7 @@ class _Stream:
         self._file = file
         self._info = info
         self._schema = _schema(info)
+        self._last: dict[str, Any] = {}  # large readings of the sample before
         self._writer = self._open()
         file.flush()
 
@@ -43,9 +46,20 @@ class _Stream:
     def write(self, chunk: Chunk) -> None:
         import pyarrow as pa
 
-        columns = self._info.columns(chunk)
+        columns: list[Any] = [*self._info.columns(chunk), *self._scans(chunk)]
         self._writer.write_batch(pa.record_batch(columns, schema=self._schema))
         self._file.flush()
+
+    def _scans(self, chunk: Chunk) -> Iterator[pa.Array]:
+        """Large readings as lists, with nulls where a reading is the one before."""
+        import pyarrow as pa
+
+        for name, column in zip(self._info.scans, chunk.scans.T, strict=True):
+            rows: list[Any] = []
+            for one in column:
+                rows.append(None if one is None or one is self._last.get(name) else one.ravel())
+                self._last[name] = self._last.get(name) if one is None else one
+            yield pa.array(rows, type=pa.list_(pa.float32()))
 
     def close(self) -> None:
         self._writer.close()
@@ -86,7 +100,8 @@ def _schema(info: LogInfo) -> pa.Schema:
                 metadata={"unit": info.units[name]} if name in info.units else None,
             )
             for name in info.names
-        ],
+        ]
+        + [pa.field(name, pa.list_(pa.float32()), metadata={"unit": "m"}) for name in info.scans],
         metadata={METADATA: info.metadata()},
     )
 
@@ -152,8 +167,37 @@ def write_npz(stream: Path, target: Path, info: LogInfo) -> None:
                 np.lib.format.write_array_header_1_0(file, header)
                 for batch in arrow_batches(stream):
                     file.write(batch.column(name).to_numpy().tobytes())
+        for name, shape in info.scans.items():
+            _write_scans(archive, stream, name, shape)
         with archive.open(f"{METADATA}.npy", "w") as file:
             np.lib.format.write_array(file, np.array(info.metadata()), allow_pickle=False)
+
+
+def _write_scans(archive: zipfile.ZipFile, stream: Path, name: str, shape: tuple[int, ...]) -> None:
+    """Large readings of a sensor as two arrays: samples at which they begin, and all of them."""
+    rows: list[int] = []
+    at = 0
+    for batch in arrow_batches(stream):
+        there = np.flatnonzero(batch.column(name).is_valid().to_numpy(zero_copy_only=False))
+        rows += (at + there).tolist()
+        at += len(batch)
+    with archive.open(f"{name}{ROWS_OF}.npy", "w") as file:
+        np.lib.format.write_array(file, np.array(rows, dtype=np.int64))
+    with archive.open(f"{name}{SCANS_OF}.npy", "w", force_zip64=True) as file:
+        header = {"descr": "<f4", "fortran_order": False, "shape": (len(rows), *shape)}
+        np.lib.format.write_array_header_1_0(file, header)
+        for batch in arrow_batches(stream):
+            values = batch.column(name).flatten()
+            file.write(values.to_numpy().astype("<f4").tobytes())
+
+
+def scan_column(n: int, rows: Any, values: Any) -> NDArray[np.object_]:
+    """Readings (n,) of samples, each the last of `values` that begins at or before it."""
+    column = np.full(n, None, dtype=object)
+    for begin, end, value in zip(rows, [*rows[1:], n], values, strict=True):
+        for k in range(begin, end):  # one object for all
+            column[k] = value
+    return column
 
 
 def read_arrow(path: Path) -> tuple[LogInfo, Chunk]:
@@ -201,18 +245,41 @@ def read_npz(path: Path) -> tuple[LogInfo, Chunk]:
     with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
         metadata = str(archive[METADATA]) if METADATA in archive else None
         arrays = {name: archive[name] for name in archive if name != METADATA}
-    return assembled(arrays, LogInfo.from_names(list(arrays), metadata))
+    found = {name.removesuffix(ROWS_OF) for name in arrays if name.endswith(ROWS_OF)}
+    scans = {
+        name: scan_column(
+            len(arrays["time"]), *(arrays.pop(name + of) for of in (ROWS_OF, SCANS_OF))
+        )
+        for name in found
+    }
+    return assembled(arrays, LogInfo.from_names(list(arrays), metadata), scans)
 
 
 def _samples(table: pa.Table) -> tuple[LogInfo, Chunk]:
     metadata = (table.schema.metadata or {}).get(METADATA.encode())
     names = [str(name) for name in table.column_names]
     info = LogInfo.from_names(names, metadata.decode() if metadata else None)
-    return assembled({name: table.column(name).to_numpy() for name in info.names}, info)
+    scans = {name: _scans_of(table.column(name), shape) for name, shape in info.scans.items()}
+    return assembled({name: table.column(name).to_numpy() for name in info.names}, info, scans)
 
 
-def assembled(arrays: dict[str, Any], info: LogInfo) -> tuple[LogInfo, Chunk]:
-    """Samples of columns by their names: arrays of their own, as those may lie in a mapped file."""
+def _scans_of(column: Any, shape: tuple[int, ...]) -> NDArray[np.object_]:
+    """Large readings of a column of lists."""
+    rows = np.flatnonzero(column.is_valid().to_numpy())
+    values = [part.flatten().to_numpy() for part in column.chunks]
+    every = np.concatenate(values or [np.zeros(0, dtype=np.float32)])
+    return scan_column(len(column), rows.tolist(), every.reshape(len(rows), *shape))
+
+
+def assembled(
+    arrays: dict[str, Any],
+    info: LogInfo,
+    scans: Mapping[str, NDArray[np.object_]] | None = None,
+) -> tuple[LogInfo, Chunk]:
+    """Samples of columns by their names: arrays of their own, as those may lie in a mapped file.
+
+    With large readings (n,) by the names of their sensors.
+    """
     n = len(arrays["time"])
 
     def floats(name: str) -> np.ndarray:
@@ -239,5 +306,6 @@ def assembled(arrays: dict[str, Any], info: LogInfo) -> tuple[LogInfo, Chunk]:
         substeps=integers("substeps"),
         violation=floats("violation"),
         gap=floats("gap"),
-        **({"extra": table(info.extra)} if info.extra else {}),
+        extra=table(info.extra) if info.extra else NO_EXTRA,
+        scans=np.stack([scans[k] for k in info.scans], axis=1) if scans else NO_SCANS,
     )

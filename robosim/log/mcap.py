@@ -8,7 +8,7 @@ read.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,10 @@ import numpy as np
 from robosim.description.mechanism import Mechanism
 from robosim.errors import LogError
 from robosim.log.columns import INTEGERS, Chunk, LogInfo
-from robosim.log.formats import METADATA, arrow_batches, assembled
+from robosim.log.formats import METADATA, arrow_batches, assembled, scan_column
 from robosim.log.ros_messages import Message, definition, full_name, stamp
-from robosim.log.ros_topics import SAMPLES, fixed_frames, topics_of
+from robosim.log.ros_rays import reading_of
+from robosim.log.ros_topics import SAMPLES, Topic, fixed_frames, topics_of
 from robosim.version import install
 
 MODEL = "/robot_description"
@@ -49,20 +50,39 @@ def write_mcap(stream: Path, target: Path, info: LogInfo, robot: Mechanism, mode
         begun = False
         for batch in _shown(stream):
             columns = {name: batch.column(name).to_numpy() for name in info.names}
+            scans = {name: batch.column(name) for name in info.scans}
             for k in range(len(batch)):
-                row = {name: float(column[k]) for name, column in columns.items()}
+                row: dict[str, Any] = {n: float(column[k]) for n, column in columns.items()}
+                row |= {name: _list(column[k]) for name, column in scans.items()}
                 time = round(1e9 * row["time"])
                 if not begun:
                     write(MODEL, "std_msgs/String", {"data": model}, time)
                     write(
-                        "/tf_static", "tf2_msgs/TFMessage", fixed_frames(robot, stamp(time)), time
+                        "/tf_static",
+                        "tf2_msgs/TFMessage",
+                        fixed_frames(robot, info, stamp(time)),
+                        time,
                     )
                     begun = True
                 for topic in topics:
-                    write(topic.name, topic.kind, topic.message(row, stamp(time)), time)
+                    message = topic.message(row, stamp(time))
+                    if message is not None:
+                        write(topic.name, topic.kind, message, time)
         said = {"metadata": info.metadata(), "columns": json.dumps(info.names)}
+        said |= {"scans": json.dumps(_scan_topics(topics, info))} if info.scans else {}
         writer.add_metadata(METADATA, said)
         writer.finish()
+
+
+def _list(one: Any) -> Any:
+    """A large reading of a sample, or None."""
+    return one.values.to_numpy() if one.is_valid else None
+
+
+def _scan_topics(topics: Sequence[Topic], info: LogInfo) -> dict[str, str]:
+    """The topics from which large readings are read back."""
+    first = {topic.sensor: topic.name for topic in reversed(topics) if topic.sensor}
+    return {name: first[name] for name in info.scans}
 
 
 def _shown(stream: Path) -> Iterator[Any]:
@@ -102,10 +122,26 @@ def read_mcap(path: Path) -> tuple[LogInfo, Chunk]:
             rows = [
                 list(message.data) for *_, message in reader.iter_decoded_messages(topics=[SAMPLES])
             ]
+            scans = {
+                name: [
+                    (raw.log_time, str(schema and schema.name), message)
+                    for schema, _, raw, message in reader.iter_decoded_messages(topics=[topic])
+                ]
+                for name, topic in json.loads(said.get("scans", "{}")).items()
+            }
     except McapError as error:
         raise LogError(f"damaged, or not a log: {error or type(error).__name__}") from None
     table = np.array(rows, dtype=float).reshape(len(rows), len(names))
     info = LogInfo.from_names(names, said["metadata"])
     columns = {name: table[:, k] for k, name in enumerate(names)}
     columns |= {name: columns[name].astype(np.int64) for name in INTEGERS}
-    return assembled(columns, info)
+    times = np.rint(1e9 * columns["time"]).astype(np.int64)
+    large = {
+        name: scan_column(
+            len(table),
+            np.searchsorted(times, [time for time, *_ in told]).tolist(),
+            [reading_of(info.scans[name], kind, message) for _, kind, message in told],
+        )
+        for name, told in scans.items()
+    }
+    return assembled(columns, info, large)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from robosim.description.mechanism import Mechanism
 from robosim.errors import LogError, MissingExtraError, known
-from robosim.log.channels import Also, channels_of
+from robosim.log.channels import SAMPLED, Also, channels_of
 from robosim.log.columns import Array, Chunk, LogInfo
 from robosim.log.files import TableWriter, read_samples
 from robosim.version import install
@@ -61,7 +61,9 @@ class Log:
             none, zero = np.zeros(0), np.zeros(0, dtype=np.int64)
             q, v, tau = (np.zeros((0, len(names))) for names in (info.q, info.v, info.tau))
             extra = np.zeros((0, len(info.extra)))
-            return cls(info, Chunk(none, q, v, tau, zero, zero, none, none, extra), robot=robot)
+            scans = np.empty((0, len(info.scans)), dtype=object)
+            found = Chunk(none, q, v, tau, zero, zero, none, none, extra, scans)
+            return cls(info, found, robot=robot)
         columns = zip(*parts, strict=True)
         return cls(info, Chunk._make(np.concatenate(pieces) for pieces in columns), robot=robot)
 
@@ -201,6 +203,33 @@ class Log:
     def extra(self) -> Mapping[str, Array]:
         """Columns (n,) of additional channels, by their names; ``info.units`` has the units."""
         return dict(zip(self.info.extra, self.samples.extra.T, strict=True))
+
+    def scan(self, name: str) -> tuple[Array, NDArray[np.float32]]:
+        """Times (k,) [s] and readings (k, ...) of a sensor whose readings are no columns.
+
+        Each reading is there once, whatever the number of samples of the log that have it.
+
+        Raises
+        ------
+        LogError
+            For an unknown name.
+        """
+        if name not in self.info.scans:
+            told = known(name, tuple(self.info.scans)) if self.info.scans else "none"
+            raise LogError(f"no readings of '{name}' that are arrays ({told})")
+        column = self.samples.scans[:, list(self.info.scans).index(name)]
+        ids = np.array([0, *map(id, column)])
+        first = np.flatnonzero(np.diff(ids) != 0)
+        first = first[[column[k] is not None for k in first]]
+        times = self.t
+        if f"{name}{SAMPLED}" in self.info.extra:
+            # Divided runs have the sample at which they are divided twice.
+            times = self.extra[f"{name}{SAMPLED}"]
+            again = np.diff(times[first], prepend=np.nan) == 0
+            first = first[~again]
+        shape = self.info.scans[name]
+        values = np.array([column[k] for k in first], dtype=np.float32)
+        return times[first], values.reshape(len(first), *shape)
 
     @property
     def iterations(self) -> NDArray[np.int64]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -16,16 +17,18 @@ from robosim.description.mechanism import Mechanism
 from robosim.description.names import free_name
 from robosim.description.place import Place
 from robosim.description.poses import body_poses
+from robosim.description.ray_sensor import HeightScan, RangeFinder
 from robosim.description.sensor import Sensor
 from robosim.log.channels import FORCE, POSE, QUATERNION, SCALAR, TWIST, VECTOR, WRENCH
 from robosim.log.columns import POSITION, TORQUE, VELOCITY, Array, LogInfo
 from robosim.log.ros_messages import Message
+from robosim.log.ros_rays import columns_of, frame_of, logged, moving_pose, topics, turn_of
 
 SAMPLES, WORLD = "/robosim/samples", "world"
 # Sensors that read in the axes of their own place.
 IN_OWN_AXES = ("gyro", "velocimeter", "accelerometer", "force", "torque")
 
-Row = Mapping[str, float]  # a sample, by the names of its columns
+Row = Mapping[str, Any]  # a sample, by the names of its columns, and large readings
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,8 @@ class Topic:
 
     name: str
     kind: str  # "package/Name"
-    message: Callable[[Row, Message], Message]  # of a sample, and its time
+    message: Callable[[Row, Message], Message | None]  # of a sample, and its time; None: no new one
+    sensor: str = ""  # whose readings the messages have, of sensors with rays
 
 
 def topics_of(robot: Mechanism, info: LogInfo) -> tuple[Topic, ...]:
@@ -46,7 +50,7 @@ def topics_of(robot: Mechanism, info: LogInfo) -> tuple[Topic, ...]:
     for topic in found:
         name = free_name(re.sub(r"[^A-Za-z0-9_/]", "_", topic.name), taken)
         taken.add(name)
-        topics.append(Topic(name, topic.kind, topic.message))
+        topics.append(Topic(name, topic.kind, topic.message, topic.sensor))
     return tuple(topics)
 
 
@@ -63,11 +67,14 @@ def _quaternion(values: Sequence[float] | Array) -> Message:
     return dict(zip("wxyz", map(float, values), strict=True))
 
 
+def _array(data: list[float]) -> Message:
+    size = {"label": "column", "size": len(data), "stride": len(data)}
+    return {"layout": {"dim": [size], "data_offset": 0}, "data": data}
+
+
 def _samples(info: LogInfo) -> Topic:
     def message(row: Row, stamp: Message) -> Message:
-        data = list(row.values())
-        size = {"label": "column", "size": len(data), "stride": len(data)}
-        return {"layout": {"dim": [size], "data_offset": 0}, "data": data}
+        return _array([row[name] for name in info.names])
 
     return Topic(SAMPLES, "std_msgs/Float64MultiArray", message)
 
@@ -98,7 +105,8 @@ def _transform(stamp: Message, frame: str, child: str, p: Array, q: Array) -> Me
 
 
 def _moving_frames(robot: Mechanism, info: LogInfo) -> Topic:
-    """The frame of each body in the world."""
+    """The frame of each body in the world, and those of height scans."""
+    scans = [one for one in logged(robot, info) if isinstance(one, HeightScan)]
 
     def message(row: Row, stamp: Message) -> Message:
         poses = body_poses(robot.tree_joints, np.array([row[name] for name in info.q]))
@@ -107,13 +115,17 @@ def _moving_frames(robot: Mechanism, info: LogInfo) -> Topic:
             R, x = poses[body.name]
             p, q = x + R @ np.asarray(body.frames[0].position), quaternions.from_matrix(R)
             found.append(_transform(stamp, WORLD, body.frames[0].name, p, q))
+        found += [
+            _transform(stamp, WORLD, frame_of(robot, one), *moving_pose(one, poses))
+            for one in scans
+        ]
         return {"transforms": found}
 
     return Topic("/tf", "tf2_msgs/TFMessage", message)
 
 
-def fixed_frames(robot: Mechanism, stamp: Message) -> Message:
-    """All other frames on the first one of their body, as a TFMessage."""
+def fixed_frames(robot: Mechanism, info: LogInfo, stamp: Message) -> Message:
+    """All other frames on the first one of their body, as a TFMessage; those of sensors, too."""
     found = []
     for body in robot.bodies:
         first = body.frames[0]
@@ -121,6 +133,16 @@ def fixed_frames(robot: Mechanism, stamp: Message) -> Message:
             away = np.asarray(frame.position) - np.asarray(first.position)
             turn = np.asarray(frame.quaternion)
             found.append(_transform(stamp, first.name, frame.name, away, turn))
+    for sensor in logged(robot, info):
+        if isinstance(sensor, HeightScan):
+            continue
+        place, frame_name = sensor.place, frame_of(robot, sensor)
+        turn = quaternions.multiply(place.quaternion, quaternions.from_matrix(turn_of(sensor)))
+        on, away = WORLD, np.asarray(place.position)
+        if place.body is not None:
+            first = robot.body(place.body).frames[0]
+            on, away = first.name, away - np.asarray(first.position)
+        found.append(_transform(stamp, on, frame_name, away, turn))
     return {"transforms": found}
 
 
@@ -128,7 +150,15 @@ def _felt(robot: Mechanism, info: LogInfo) -> Iterator[Topic]:
     """What was logged beside the motion."""
     there = set(info.extra)
     names = dict.fromkeys(name.rpartition(".")[0] for name in info.extra)
-    sensors = {sensor.name: sensor for sensor in robot.sensors if sensor.name in names}
+    for one in logged(robot, info):
+        yield from (Topic(*told, one.name) for told in topics(robot, one))
+    sensors = {
+        sensor.name: sensor
+        for sensor in robot.sensors
+        if sensor.name in names and isinstance(sensor, Sensor)
+    }
+    others = [one for one in robot.sensors if isinstance(one, RangeFinder) and one.name in names]
+    yield from (_range_finder(one) for one in others if set(columns_of(one)) & there)
     together = _together(robot, list(sensors.values()))
     yield from (topic for topic, _ in together)
     done = {name for _, pair in together for name in pair}
@@ -142,6 +172,21 @@ def _felt(robot: Mechanism, info: LogInfo) -> Iterator[Topic]:
             yield _wrench(f"/joint_wrench/{name}", WORLD, columns[:3], columns[3:])
         if name in sensors and name not in done:
             yield _sensor(robot, sensors[name], there)
+
+
+def _range_finder(sensor: RangeFinder) -> Topic:
+    """What a range finder tells: a number, or several."""
+    columns = columns_of(sensor)
+
+    def number(row: Row, stamp: Message) -> Message:
+        return {"data": row[columns[0]]}
+
+    def numbers(row: Row, stamp: Message) -> Message:
+        return _array([row[name] for name in columns])
+
+    if len(columns) == 1:
+        return Topic(f"/sensor/{sensor.name}", "std_msgs/Float64", number)
+    return Topic(f"/sensor/{sensor.name}", "std_msgs/Float64MultiArray", numbers)
 
 
 def _together(robot: Mechanism, sensors: Sequence[Sensor]) -> list[tuple[Topic, tuple[str, str]]]:

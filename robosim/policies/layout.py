@@ -26,7 +26,7 @@ from robosim.policies.task import (
     PerJoint,
     PolicyTask,
 )
-from robosim.rays.ground import Ground
+from robosim.rays.ground import Ground, ground_of
 from robosim.validation import Array
 
 GAINS_OF = {POSITION: ("stiffness", "damping"), VELOCITY: ("damping",), TORQUE: ()}
@@ -130,7 +130,7 @@ class Layout:
     @cached_property
     def terrain(self) -> Ground:
         """What the robot walks on."""
-        return Ground(self.robot)
+        return ground_of(self.robot)
 
     @property
     def _others(self) -> NDArray[np.int64]:

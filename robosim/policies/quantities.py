@@ -221,11 +221,7 @@ def _height_scan(layout: Joints, term: Term, reading: Reading) -> Array:
     high = reading.q[:, 2:3]
     if not term.size:
         return np.tile(high, (1, term.points))
-    x, y = scan_points(term)
-    yaw = np.arctan2(reading.R_wb[:, 1, 0], reading.R_wb[:, 0, 0])[:, None]
-    cos, sin = np.cos(yaw), np.sin(yaw)
-    places = reading.q[:, :1] + cos * x - sin * y, reading.q[:, 1:2] + sin * x + cos * y
-    return high - layout.terrain.heights(*places)
+    return layout.terrain.heights_over(reading.q[:, :3], reading.R_wb, *scan_points(term))
 
 
 def _three(layout: Joints, term: Term) -> int:

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -37,6 +37,31 @@ def cast_some(against: Compiled, excluded: NDArray[np.int64], *given: Any) -> in
     bad = cast_rays(handle.address, *given)
     against.free.append(handle)
     return int(bad)
+
+
+class Excluded(NamedTuple):
+    """What rays pass.
+
+    Attributes
+    ----------
+    bodies : (nb + 1,) 1 for bodies that they pass; the last is the world
+    body : int
+    shapes : tuple of str
+        Names of shapes of that body that they pass, too.
+    """
+
+    bodies: NDArray[np.int64]
+    body: int = -1
+    shapes: tuple[str, ...] = ()
+
+    def flags(self, against: Compiled) -> NDArray[np.int64]:
+        """1 for shapes (m,) that rays pass."""
+        found = self.bodies[against.arrays.shapes["body"]]
+        if self.shapes:
+            own = against.arrays.shapes["body"] == self.body
+            named = [target.name in self.shapes for target in against.targets]
+            found |= own & np.array(named, dtype=bool)
+        return found
 
 
 def excluded_bodies(robot: Mechanism, names: str | Iterable[str]) -> NDArray[np.int64]:
@@ -116,7 +141,7 @@ def cast_states(
     rays: tuple[Array, Array],
     n: int,
     limit: float,
-    excluded: NDArray[np.int64],
+    excluded: Excluded,
     threads: int,
     do: Callable[[Sequence[Callable[[], None]]], None],
 ) -> Hits:
@@ -130,7 +155,7 @@ def cast_states(
     rays : origins and directions (s or 1, n or 1, 3)
     n : int
         Number of rays of a state.
-    excluded : (nb + 1,)
+    excluded : Excluded
     threads : int
     do : callable
         Does jobs, in threads if there are several.
@@ -151,7 +176,7 @@ def cast_states(
 
     def cast(against: Compiled, states: tuple[int, int], share: tuple[int, int]) -> None:
         given = x, q, origins, directions, limit, states, share
-        found = cast_some(against, excluded, *given, *hits)
+        found = cast_some(against, excluded.flags(against), *given, *hits)
         if found >= 0:
             bad.append(found)
 
@@ -202,7 +227,7 @@ def cast_from(
 ) -> Hits:
     """`Scene.cast` for poses x (nb, 3) and q (nb, 4) of the bodies, and origins and directions."""
     starts, ways, shape = rays_of(*rays, None)
-    limit, excluded = checked_limit(max_distance), excluded_bodies(robot, exclude)
+    limit, excluded = checked_limit(max_distance), Excluded(excluded_bodies(robot, exclude))
     threads = count("threads", threads)
     CompileNotice.install()
     x, q = (np.array(part)[None] for part in poses)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -43,6 +43,7 @@ class Ground:
         if robot.contacts or not robot.obstacles:
             planes.append(HalfSpace())
         # Others have nothing to stand on. These look up, and reach as high as places are far away.
+        self._obstacles = robot.obstacles  # as long as they exist, they keep their numbers
         self._planes = [plane for plane in planes if np.asarray(plane.normal)[2] > 0.0]
         self._scene = _scene_of(one for one in robot.obstacles if not isinstance(one, HalfSpace))
         if self._scene is not None:
@@ -65,6 +66,37 @@ class Ground:
             distances = self._scene.cast(above, DOWN).distance.reshape(x.shape)
             np.maximum(found, self._top - distances, out=found)
         return found
+
+    def heights_over(self, position: Array, R: Array, x: Array, y: Array) -> Array:
+        """Heights (n, m) [m] of n positions over the ground at places around them.
+
+        Parameters
+        ----------
+        position : (n, 3) [m], world
+        R : (n, 3, 3)
+            Axes, of whose first one the heading is the horizontal direction.
+        x, y : (m,) [m]
+            Places along the heading, and to its left.
+        """
+        yaw = np.arctan2(R[:, 1, 0], R[:, 0, 0])[:, None]
+        cos, sin = np.cos(yaw), np.sin(yaw)
+        places = position[:, :1] + cos * x - sin * y, position[:, 1:2] + sin * x + cos * y
+        return np.asarray(position[:, 2:3] - self.heights(*places))
+
+
+def ground_of(robot: Mechanism) -> Ground:
+    """The ground of a robot, which robots on the same obstacles share."""
+    if robot not in _OF_ROBOTS:
+        key = bool(robot.contacts), *map(id, robot.obstacles)
+        found = _GROUNDS.get(key)
+        if found is None:
+            found = _GROUNDS[key] = Ground(robot)
+        _OF_ROBOTS[robot] = found
+    return _OF_ROBOTS[robot]
+
+
+_OF_ROBOTS: WeakKeyDictionary[Mechanism, Ground] = WeakKeyDictionary()
+_GROUNDS: WeakValueDictionary[object, Ground] = WeakValueDictionary()
 
 
 def terrain_of(robot: Mechanism) -> Scene | None:

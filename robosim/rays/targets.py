@@ -32,6 +32,7 @@ from robosim.description.obstacles import (
     TriangleMesh,
     obstacle_name,
 )
+from robosim.description.ray_sensor import GEOMETRIES
 from robosim.description.surfaces import WORLD
 from robosim.errors import ModelError
 from robosim.kernels.rays.trees import BINS, make_tree
@@ -39,7 +40,6 @@ from robosim.kinematics.kinematics import Kinematics
 from robosim.runtime.handles import Handle
 from robosim.validation import Array, check_choice
 
-GEOMETRIES = ("collision", "visual")
 GROUND = HalfSpace()  # the plane z = 0, which contact points touch
 LEAF = 4  # triangles of a leaf
 
@@ -127,7 +127,7 @@ def shapes_of(robot: Mechanism, geometry: str) -> Iterator[tuple[int, AnyShape]]
         For visual geometry of a robot with soft solids.
     """
     check_choice("geometry", geometry, GEOMETRIES)
-    seen = geometry == "visual"
+    seen, solid = geometry != "collision", geometry != "visual"
     world = len(robot.bodies)
     if seen and robot.soft_meshes:
         raise ModelError(
@@ -135,12 +135,16 @@ def shapes_of(robot: Mechanism, geometry: str) -> Iterator[tuple[int, AnyShape]]
             element=f"mechanism '{robot.name}'",
         )
     for b, body in enumerate(robot.bodies):
-        for shape in body.visuals if seen else body.collisions:
+        shapes = (*(body.collisions if solid else ()), *(body.visuals if seen else ()))
+        for shape in {id(shape): shape for shape in shapes}.values():
             if not (seen and shape.rgba[3] == 0):
                 yield b, shape
     if seen:
         yield from ((world, shape) for shape in robot.world_visuals if shape.rgba[3] > 0)
-    yield from ((world, obstacle) for obstacle in robot.obstacles)
+    for obstacle in robot.obstacles:
+        unseen = geometry == "all" and isinstance(obstacle, Geometry) and obstacle.rgba[3] == 0
+        if not unseen:
+            yield world, obstacle
     if robot.contacts:
         yield world, GROUND
 

@@ -19,6 +19,7 @@ from robosim.validation import Array, count, read_only
 
 if TYPE_CHECKING:
     from robosim.dynamics.dynamics import Dynamics
+    from robosim.rays.sensing import Samples
 
 CHUNK_STEPS = 1000
 
@@ -156,6 +157,18 @@ class SimulationBase:
             self.engine.restore(other.engine, other.torques)
             self.held.control_by(None)
             self.held.release_servos()
+            self._take_samples(other)
+
+    def _take_samples(self, other: Self) -> None:
+        """Continue with the samples of another simulation's sensors."""
+        theirs = other._driver.samples
+        if theirs is not None and theirs.keeps:
+            self._samples().take(theirs)
+        elif self._driver.samples is not None:
+            self._driver.samples.forget()
+
+    def _samples(self) -> Samples:
+        raise NotImplementedError
 
     def __copy__(self) -> Self:
         return self.copy()

@@ -4,16 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robosim import quaternions
 from robosim.description.mechanism import Mechanism
+from robosim.description.ray_sensor import RaySensor
+from robosim.description.sensor import Sensor
 from robosim.errors import OptionError
 from robosim.formulation import Formulation, sizes_of
-from robosim.log.channels import CONTACT, FRAME, JOINT_WRENCH, SENSOR, STEP, WORDS, Also
+from robosim.log.channels import (
+    CONTACT,
+    FRAME,
+    JOINT_WRENCH,
+    SENSOR,
+    STEP,
+    WORDS,
+    Also,
+    scan_shape,
+)
 from robosim.simulation import sensors
 from robosim.validation import Array
 
@@ -34,6 +45,7 @@ class Knot:
         # Some formulations lack wrenches and accelerations, whose channels `ChannelReader` refuses.
         self._sim: Any = sim
         self.robot: Mechanism = sim.robot
+        self._samples: dict[str, Any] = {}
 
     @cached_property
     def state(self) -> Any:
@@ -72,6 +84,12 @@ class Knot:
     @property
     def time(self) -> float:
         return float(self._sim.time)
+
+    def sample(self, name: str) -> Any:
+        """The reading of a sensor with rays."""
+        if name not in self._samples:
+            self._samples[name] = self._sim.sample(name)
+        return self._samples[name]
 
     @cached_property
     def _accelerations(self) -> Array:
@@ -138,12 +156,34 @@ class ChannelReader:
                 )
             self._parts.append((READERS[kind](sim.robot, names), slice(begin, begin + width)))
             begin += width
+        self._large = tuple(also.scans)
+        self._seen: dict[str, tuple[float, Any]] = {}  # times of large readings, and these
+        for channel in also.channels:
+            if channel.kind == SENSOR:
+                sim.switch_on(channel.name)  # type: ignore[attr-defined]
 
-    def __call__(self, row: Array) -> None:
-        """Fill a row (width,)."""
+    @property
+    def scans(self) -> int:
+        """Number of sensors whose readings are no columns."""
+        return len(self._large)
+
+    def __call__(self, row: Array, scans: NDArray[np.object_] | None = None) -> None:
+        """Fill a row (width,), and one of large readings (scans,)."""
         knot = Knot(self.sim)
         for read, columns in self._parts:
             row[columns] = read(knot)
+        if scans is not None:
+            for k, name in enumerate(self._large):
+                scans[k] = self._large_reading(knot, name)
+
+    def _large_reading(self, knot: Knot, name: str) -> NDArray[np.float32]:
+        """A large reading, the same object for a sample that has been read before."""
+        sample = knot.sample(name)
+        time, values = self._seen.get(name, (np.nan, None))
+        if values is None or not np.array_equal(time, sample.time, equal_nan=True):
+            values = sample.values.astype(np.float32)
+            self._seen[name] = sample.time, values
+        return values
 
 
 class Felt:
@@ -159,6 +199,8 @@ class Felt:
     ----------
     rows : (samples, m)
         nan where nothing is read.
+    scans : (samples, k) of arrays
+        Large readings; None where nothing is read.
     """
 
     def __init__(self, read: ChannelReader, begin: int, n: int, every: int) -> None:
@@ -166,15 +208,17 @@ class Felt:
         self._steps = [k for k in range(0, n, every) if (begin + k) % read.every == 0]
         self._wanted = set(self._steps)
         self.rows = np.full((-(-n // every), read.width), np.nan)
+        self.scans = np.full((len(self.rows), read.scans), None, dtype=object)
 
     def note(self, k: int) -> None:
         """Read at the knot before step k of the run, if a reading is due."""
         if k in self._wanted:
-            self._read(self.rows[k // self._every])
+            row = k // self._every
+            self._read(self.rows[row], self.scans[row])
 
-    def pieces(self) -> Iterator[tuple[int, int]]:
-        """The parts of the run between readings: (first step, end)."""
-        return pairwise(sorted({0, *self._steps, self._n}))
+    def stops(self) -> set[int]:
+        """Steps before which the run is interrupted for readings, its begin and its end."""
+        return {0, *self._steps, self._n}
 
 
 def _runs(also: Also) -> Iterator[tuple[str, list[str], int]]:
@@ -196,9 +240,21 @@ def _of_sensors(robot: Mechanism, names: Sequence[str]) -> Callable[[Knot], Arra
     chosen = [robot.sensor(name) for name in names]
 
     def read(knot: Knot) -> Array:
-        return np.concatenate([np.atleast_1d(sensors.read(knot, sensor)) for sensor in chosen])
+        return np.concatenate([_numbers(knot, sensor) for sensor in chosen])
 
     return read
+
+
+def _numbers(knot: Knot, sensor: Sensor | RaySensor) -> Array:
+    """The columns of a sensor."""
+    if not isinstance(sensor, RaySensor):
+        return np.atleast_1d(sensors.read(knot, sensor))
+    large = bool(scan_shape(sensor))
+    if large and not sensor.keeps:
+        return np.zeros(0)
+    sample = knot.sample(sensor.name)
+    values = sample.values.ravel()
+    return np.concatenate(([sample.time] if sensor.keeps else [], [] if large else values))
 
 
 def _of_contacts(robot: Mechanism, names: Sequence[str]) -> Callable[[Knot], Array]:

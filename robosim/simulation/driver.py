@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from numbers import Real
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,9 @@ from robosim.simulation.checkpoint import Counters
 from robosim.simulation.diagnosis import FAR
 from robosim.simulation.loads import Held
 from robosim.validation import Array
+
+if TYPE_CHECKING:
+    from robosim.rays.sensing import Samples
 
 
 class Noticing(Protocol):
@@ -67,6 +71,7 @@ class Driver:
 
     def __init__(self, engine: Stepped, held: Held, motions: Motions) -> None:
         self._engine, self._held, self._motions = engine, held, motions
+        self.samples: Samples | None = None  # of sensors with rays, once one has been read
         self._asking = False  # whether a controller has been called and has not returned yet
         engine.single = self._handle(1)
 
@@ -94,7 +99,12 @@ class Driver:
             held.control_by(None)
         if self._motions.driven:
             single.values.motions[:] = self._motions.at(counters.start_time, counters.steps, 2)
+        keeps = self.samples is not None and self.samples.keeps
+        if keeps:
+            self._note_samples(counters.steps == 0)
         engine.advance_once(single)
+        if keeps:
+            self._note_samples()
         info = single.values.infos.item(0)
         _, iterations, substeps, _, order, _, residual, _, violation, gap, turn, _, *sizes, _ = info
         if counters.steps == 1 or turn < FAR:
@@ -102,6 +112,18 @@ class Driver:
         told = iterations, residual, "converged", substeps, violation, gap, order
         shortest, error, events = sizes
         return *told, *sizes_of(shortest, error, events, substeps, engine.timestep)
+
+    def _note_samples(self, here: bool = True) -> None:
+        """Let sensors take their samples of the present knot, if they have been switched on."""
+        if here and self.samples is not None and self.samples.keeps:
+            self.samples.note()
+
+    def _pieces(self, felt: Felt | None, begin: int, n: int) -> list[tuple[int, int]]:
+        """The parts of a run between readings and samples: (first step, end)."""
+        stops = {0, n} if felt is None else felt.stops()
+        if self.samples is not None and self.samples.keeps:
+            stops |= set(self.samples.is_due(begin, n, self._engine.counters.start_time))
+        return list(pairwise(sorted(stops)))
 
     def steps_of(self, seconds: float) -> int | None:
         """Number of steps in a time, None for an infinite one."""
@@ -148,10 +170,12 @@ class Driver:
                         felt.note(0)  # before the torques of the last step are overwritten
                     held.hold(None, "")
                     held.control_by(control if isinstance(control, PD) else None)
-                    for first, end in ((0, n),) if felt is None else felt.pieces():
+                    self._note_samples(begin == 0)
+                    for first, end in self._pieces(felt, begin, n):
                         if felt is not None and first:
                             felt.note(first)
                         engine.advance(handle, first, end)
+                        self._note_samples()
                 else:
                     self._controlled_steps(sim, control, handle, n, felt)
             except Exception as raised:
@@ -160,7 +184,12 @@ class Driver:
             engine.notices.of_steps(handle.values.infos[:done], begin == 0)
             if done:
                 chunk = self._chunk(handle.values, begin, done)
-                yield chunk if felt is None else chunk._replace(extra=felt.rows[: len(chunk.t)])
+                if felt is not None:
+                    rows = len(chunk.t)
+                    chunk = chunk._replace(extra=felt.rows[:rows])
+                    if felt.scans.size:
+                        chunk = chunk._replace(scans=felt.scans[:rows])
+                yield chunk
             if error is not None:
                 raise error
             if left is not None:
@@ -191,7 +220,9 @@ class Driver:
             else:
                 held.hold(answer, source)
                 held.control_by(None)
+            self._note_samples(engine.counters.steps == 0)
             engine.advance(run, k, k + 1)
+            self._note_samples()
 
     def _chunk(self, run: RunBuffers, begin: int, done: int) -> Chunk:
         """The samples of the first `done` steps of a run that starts with step `begin`."""

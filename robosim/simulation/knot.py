@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
 from robosim.compiled.order import driven_elements
+from robosim.description.ray_sensor import RaySensor
 from robosim.formulation import Contact, StepSizes
 from robosim.kinematics.kinematics import Kinematics
 from robosim.runtime.handles import Parts
@@ -21,6 +22,9 @@ from robosim.simulation.sensors import Ends
 from robosim.simulation.sensors import read as read_sensor
 from robosim.simulation.views import BodyState, LastStep, last_step
 from robosim.validation import Array, read_only
+
+if TYPE_CHECKING:
+    from robosim.rays.sensing import Sample, Samples
 
 T = TypeVar("T")
 
@@ -55,6 +59,7 @@ class Knot(Frames, SimulationBase):
     """
 
     state: BodyState
+    number: int = 0  # of the state in a batch, on which noise of sensors depends
     engine: Engine  # or one with the same readings, `robosim.simulation.worlds.Worlds`
 
     @property
@@ -131,12 +136,56 @@ class Knot(Frames, SimulationBase):
     def sensor(self, name: str) -> float | Array:
         """The reading of one of ``robot.sensors`` at the knot: a number, or (3,) or (4,).
 
+        Of a sensor with rays, such as a `Lidar`, an array of its shape; see `sample`.
+
         Raises
         ------
         ModelError
             If there is no sensor of that name.
+        OptionError, ModelError
+            As for `sample`.
         """
-        return read_sensor(self, self.robot.sensor(name))
+        sensor = self.robot.sensor(name)
+        if isinstance(sensor, RaySensor):
+            values = self._samples().read(sensor).values[0]
+            return float(values) if values.ndim == 0 else values.copy()
+        return read_sensor(self, sensor)
+
+    def sample(self, name: str) -> Sample:
+        """The reading of a sensor with rays, with its time, its pose and the measured points.
+
+        The reading is that of the last sample that is older than the sensor's delay. A sensor with
+        a delay or a rate is switched on where it is first read, logged or given to `switch_on`. A
+        state that has been set counts as if it had been so before. A sensor that is switched on
+        later reads nan until its first sample.
+
+        Raises
+        ------
+        ModelError
+            For an unknown name, or visual geometry of a robot with soft solids.
+        StateError
+            For a sensor without rays.
+        OptionError
+            For a rate of more than one sample a time step.
+        """
+        from robosim.rays.sensing import ray_sensor, sample_of  # compiled, as for `cast`
+
+        sensor = ray_sensor(self.robot, name)
+        return sample_of(sensor, self._samples().read(sensor))
+
+    def switch_on(self, name: str) -> None:
+        """Take samples of a sensor with a delay or a rate from now on; see `sample`."""
+        sensor = self.robot.sensor(name)
+        if isinstance(sensor, RaySensor):
+            self._samples().switch_on(sensor)
+
+    def _samples(self) -> Samples:
+        """The samples of sensors with rays, which exist once one has been asked for."""
+        if self._driver.samples is None:
+            from robosim.simulation.sensing import samples_of
+
+            self._driver.samples = samples_of(self, self.number)
+        return self._driver.samples
 
     def wrench(self, body: str) -> Array:
         """The wrench of `apply_wrench` on a body about its centre of mass, (6,) [N, N m], world.

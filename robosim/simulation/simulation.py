@@ -253,6 +253,7 @@ class Simulation(Knot):
         other = self._alike()
         engine = self.engine.copied(self.torques, state)
         other._own(engine, self.held.beside(engine.parts.loads))
+        other._take_samples(self)
         return other
 
     def one_system(self) -> Simulation:
@@ -324,6 +325,8 @@ class Simulation(Knot):
         saved.load(self.engine, self.options, self.copy().engine, path)
         self.held.control_by(None)
         self.held.release_servos()
+        if self._driver.samples is not None:
+            self._driver.samples.forget()
 
     @property
     def solver(self) -> str:

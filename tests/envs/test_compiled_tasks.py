@@ -23,6 +23,7 @@ from robosim.envs import (
     TaskError,
     row,
 )
+from robosim.envs.episodes import Episodes
 from robosim.envs.tasks.a1_stairs import AHEAD, BEGIN, DEPTH, A1Stairs
 from robosim.envs.tasks.a1_walk import A1Walk
 from robosim.envs.tasks.exoskeleton import Exoskeleton
@@ -188,12 +189,15 @@ def test_the_walkers_are_what_their_formulas_say(task: A1Walk) -> None:
     before[:, 0] -= 0.4
     drawn = {"command": random.normal(size=(n, 3))}
     drawn |= {"yaw": np.zeros(n), "joints": np.zeros((n, 12)), "velocity": np.zeros((n, 3))}
-    now = Moment(robot, 0.02, q, v, before, v, *action, tau, np.zeros(n), drawn)
     stairs = isinstance(task, A1Stairs)
 
     def ground(x: Array) -> Array:
         return 0.1 * np.clip(np.floor((x - BEGIN) / DEPTH) + 1, 0, 3) if stairs else 0.0 * x
 
+    heading = Rotation.from_quat(q[:, 3:7], scalar_first=True).apply([1.0, 0.0, 0.0])[:, :2]
+    heading /= np.linalg.norm(heading, axis=1, keepdims=True)
+    scan = q[:, 2:3] - ground(q[:, :1] + AHEAD * heading[:, :1])
+    now = Moment(robot, 0.02, q, v, before, v, *action, tau, np.zeros(n), drawn, {"scan": scan})
     terms, expected = dict(task.reward(now)), dict(without_rows(now))
     high = q[:, 2] - ground(q[:, 0])
     expected["height"] = -5.0 * (high - now.home[2]) ** 2
@@ -208,9 +212,15 @@ def test_the_walkers_are_what_their_formulas_say(task: A1Walk) -> None:
     np.testing.assert_array_equal(task.done(now), fallen)
     seen = task.observe(now)
     parts = base.velocity, base.omega, base.gravity, drawn["command"], q[:, 7:] - now.home[7:]
-    heights = (ground(q[:, :1] + AHEAD) - (q[:, 2:3] - now.home[2]),) if stairs else ()
+    heights = (now.home[2] - scan,) if stairs else ()
     told = np.concatenate((*parts, v[:, 6:], now.action, *heights), axis=1)
     np.testing.assert_allclose(seen, told, rtol=1e-12, atol=1e-13)
+    if stairs:
+        q[:, 2] += 0.6
+        batch = Episodes(task, robot, n, lanes=False).batch
+        batch.set_state(q)
+        beside = q[:, 2:3] - ground(q[:, :1] + AHEAD * heading[:, :1])
+        np.testing.assert_allclose(batch.sensor("scan")[:, :, 0], beside, atol=1e-12)
 
 
 def test_the_other_tasks_are_what_their_formulas_say() -> None:

@@ -87,6 +87,14 @@ EXPECTED: dict[str, tuple[tuple[str, ...], str]] = {
         ("cube.html",),
         r"15 particles of 0\.\d+ kg, 8 springs(.|\n)*up to \d+ mJ of strain\n.* within 0\.\d\d%",
     ),
+    "28_lidar_map": (
+        ("map.png", "scans.npz"),
+        r"\d+ points of 20 turns, 0\.\d+ m of trot\n[78]\d% .* to 0\.00\d m\nlogged: 5 scans",
+    ),
+    "29_find_a_cube": (
+        ("depth.png",),
+        r"seen at 0\.50\d, 0\.15\d m, and is at 0\.506, 0\.159 m\nreached: True; [0-3]\.\d mm",
+    ),
     "30_gears": (
         ("gears.png",),
         r"ratio -1\.6\d\d, of the teeth -1\.667\n.* by 0\.[01]\d mm\nthe teeth leave 0\.20 mm",

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
-from benchmarks import goldens  # noqa: E402
+from benchmarks import goldens
 
 KEPT = goldens.kept()
 SAME_MACHINE = KEPT["machine"] == goldens.machine()

@@ -18,7 +18,7 @@ WORLD = """
   <geom name="trunk" type="box" size=".2 .1 .05" euler="0 0 30" pos=".01 .02 0"/>
   <site name="imu" pos=".1 .05 .02" euler="20 -30 40"/>
   <body name="mast" pos="0 0 .1" euler="0 30 0"><geom name="mast" size=".03" pos="0 0 .1"/>
-    <site name="top" pos="0 0 .2" quat=".8 .1 .5 -.2"/></body>
+    <site name="top" pos="0 0 .2" quat=".8 .1 .5 -.2"/><camera name="eye" mode="track"/></body>
   <body name="thigh" pos=".2 0 0"><joint name="hip" axis="0 1 0" ref="10"/>
     <joint name="hip2" axis="1 0 0"/>
     <geom type="capsule" fromto="0 0 0 .05 0 -.3" size=".03"/>
@@ -176,10 +176,10 @@ def test_rays_and_volumes(zone, start, direction, meets):
 @pytest.mark.parametrize(
     "sensor",
     [
-        '<rangefinder name="x" site="imu"/>',
+        '<insidesite name="x" site="imu" objtype="body" objname="arm"/>',
         '<jointpos name="x" joint="free"/>', '<framequat name="x" objtype="body" objname="arm"/>',
         '<subtreecom name="x" body="mast"/>', '<actuatorfrc name="x" actuator="t"/>',
-        '<framepos name="x" objtype="camera" objname="c"/>',
+        '<framepos name="x" objtype="camera" objname="eye"/>',
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_is_told_by_name(tmp_path, sensor):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import ArrayLike
 from robosim.description.body import Geometry
 from robosim.description.mechanism import Mechanism
 from robosim.description.obstacles import HalfSpace
+from robosim.description.ray_sensor import HeightScan, RaySensor
 from robosim.envs.compiled import Functions
 from robosim.envs.task import Draws
 from robosim.envs.tasks.a1_walk import SIZE, TERMS, A1Walk, begin, has_fallen, judge_over
@@ -18,7 +20,8 @@ from robosim.kernels.compiler.content import row
 from robosim.loaders import load
 
 BEGIN, DEPTH, WIDTH = 0.8, 0.35, 4.0  # [m] place of the first step; depth and width of each
-AHEAD = np.linspace(-0.3, 0.7, 11)  # [m] along x from the base: where heights are observed
+AHEAD = np.linspace(-0.3, 0.7, 11)  # [m] ahead of the base: where heights are observed
+SCAN, HIGH = "scan", 3.0  # the sensor, and its range [m]
 
 
 def stairs(robot: Mechanism, count: int, rise: float) -> Mechanism:
@@ -59,8 +62,7 @@ def look(now, i, out):  # type: ignore[no-untyped-def]
     """What `A1Walk` observes, and heights around the robot."""
     look_without_heights(now, i, out)
     for k in range(len(AHEAD)):
-        over = height_of(now.numbers, now.q[i, 0] + AHEAD[k])
-        out[SIZE + k] = over - (now.q[i, 2] - now.home[2])
+        out[SIZE + k] = now.home[2] - now.sensed[i].scan[k]
 
 
 @row
@@ -81,7 +83,7 @@ FUNCTIONS = Functions(look, SIZE + len(AHEAD), judge, (*TERMS, "climbing"), ends
 
 
 class A1Stairs(A1Walk):
-    """Walk up stairs along x: `A1Walk` on terrain, with observed heights around the robot.
+    """Walk up stairs along x: `A1Walk` on terrain, with a height scan along the heading.
 
     Attributes
     ----------
@@ -101,6 +103,10 @@ class A1Stairs(A1Walk):
 
     def robot(self) -> Mechanism:
         return stairs(load("a1"), self.count, self.rise)
+
+    def sensors(self, robot: Mechanism) -> Sequence[str | RaySensor]:
+        base = robot.bodies[0].frames[0].name
+        return (HeightScan(SCAN, base, (AHEAD, (0.0,)), HIGH),)
 
     def draws(self, robot: Mechanism) -> Draws:
         return {**super().draws(robot), "yaw": (-0.2, 0.2)}

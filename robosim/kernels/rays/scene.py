@@ -19,13 +19,13 @@ def place_shapes(on, x, q):
         for k in range(3):
             on.bodies[b].x[k] = x[b, k]
     for n in range(on.frames.shape[0]):
-        place_shape(on.targets.shapes[n], on.bodies, on.frames[n], on.bounds[n], on.excluded)
+        place_shape(on.targets.shapes[n], on.bodies, on.frames[n], on.bounds[n], on.excluded[n])
     fit_tree(on.scene, on.targets.order, on.bounds)
 
 
 @kernel
 def place_shape(shape, bodies, frame, bounds, excluded):
-    """Frame and bounds of a shape; bounds of nothing if its body is excluded."""
+    """Frame and bounds of a shape; bounds of nothing if it is excluded."""
     body, box = bodies[shape.body], bounds.box
     for i in range(3):
         frame.x[i] = body.x[i] + (
@@ -45,7 +45,7 @@ def place_shape(shape, bodies, frame, bounds, excluded):
         # A little more than the half, for rounding.
         half += 1e-14 * (half + abs(middle))
         box[0, i], box[1, i] = middle - half, middle + half
-        if excluded[shape.body] != 0:
+        if excluded != 0:
             box[0, i], box[1, i] = inf, -inf
 
 
@@ -87,7 +87,7 @@ def meet_scene(on, ray, local, limit):
     best, target, triangle, left = limit, -1, -1, 0
     for k in range(on.targets.open.shape[0]):
         n = on.targets.open[k]
-        if on.excluded[on.targets.shapes[n].body] == 0:
+        if on.excluded[n] == 0:
             t = meet_target(on, n, ray, local, best)
             if t < best:
                 best, target, triangle = t, n, -1
