@@ -15,14 +15,13 @@ from robosim.description.names import free_name
 from robosim.description.ray_sensor import FIELDS, DepthCamera, RangeFinder, RaySensor
 from robosim.errors import ModelError
 from robosim.loaders.mjcf.anchors import Anchors
-from robosim.loaders.mjcf.cameras import pixels_of
+from robosim.loaders.mjcf.cameras import MODES, pixels_of
 from robosim.loaders.mjcf.contacts import PlacedGeom
 from robosim.loaders.mjcf.nodes import Node
 from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.mjcf.tree import TreeBody
 
 TAG = "rangefinder"
-_MODES = ("fixed", "track", "trackcom", "targetbody", "targetbodycom")
 _MOVING = "sensors of cameras that follow something are left out"
 _ENDLESS = "planes are endless for rays"
 
@@ -90,7 +89,7 @@ def read_rangefinder(
         element = next(
             c.node for c in around.bodies[owner].cameras if c.name == node.text("camera")
         )
-        if element.choice("mode", _MODES, "fixed") != "fixed":
+        if element.choice("mode", MODES, "fixed") != "fixed":
             return _MOVING
         camera = pixels_of(element)
     around.tell(notes)
@@ -124,7 +123,7 @@ def read_depth_cameras(
             pixels = pixels_of(node)
             middle = pixels.width / 2, pixels.height / 2
             perspective = pixels.extent == 0
-            if node.choice("mode", _MODES, "fixed") != "fixed":
+            if node.choice("mode", MODES, "fixed") != "fixed":
                 notes.add(_MOVING, f"camera '{camera.name}'")
             elif not perspective or not np.allclose(pixels.center, middle):
                 notes.add(
