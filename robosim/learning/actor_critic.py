@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import Executor
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -194,7 +195,7 @@ class ActorCritic:
         self.critic = np.array((inputs, *hidden, 1), dtype=np.int64)
         pieces = []
         for sizes, least in ((self.actor, 0.01), (self.critic, 1.0)):
-            for layer, (a, b) in enumerate(zip(sizes[:-1], sizes[1:], strict=True)):
+            for layer, (a, b) in enumerate(pairwise(sizes)):
                 gain = least if layer == len(sizes) - 2 else 1.5
                 pieces += [gain * random.standard_normal(a * b) / np.sqrt(a), np.zeros(b)]
         pieces.append(np.full(actions, np.log(spread)))
@@ -221,7 +222,7 @@ class ActorCritic:
     def layers(self) -> list[tuple[Floats, Floats]]:
         """Weights (m, n) and biases (m,) of the policy's layers, copies."""
         found, at = [], 0
-        for a, b in zip(self.actor[:-1], self.actor[1:], strict=True):
+        for a, b in pairwise(self.actor):
             W = self.theta[at : at + a * b].reshape(a, b).T.copy()
             found.append((W, self.theta[at + a * b : at + a * b + b].copy()))
             at += a * b + b

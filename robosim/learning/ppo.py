@@ -293,8 +293,8 @@ class PPO:
         better = self._advantages(rewards, going, values.reshape(of.steps + 1, n))
         returns = better + values[:-n].reshape(of.steps, n)
         better = (better - better.mean()) / (better.std() + 1e-8)
-        batch = Batch(seen.reshape(-1, no), actions.reshape(-1, na),
-                      *(array.astype(np.float32).ravel() for array in (likely, better, returns)))  # fmt: skip
+        numbers = (array.astype(np.float32).ravel() for array in (likely, better, returns))
+        batch = Batch(seen.reshape(-1, no), actions.reshape(-1, na), *numbers)
         told = {"steps": self._samples, "reward": total, "falls": falls}
         return batch, told | {f"reward_{name}": value for name, value in terms.items()}
 

@@ -11,6 +11,7 @@ from robosim.description.mechanism import Mechanism
 from robosim.envs.compiled import Functions
 from robosim.envs.tasks.a1_walk import SEEN, A1Walk, begin
 from robosim.envs.tasks.bases import look_from_base, upright
+from robosim.errors import ModelError
 from robosim.kernels.compiler.content import row
 from robosim.learning.ppo import Mirror
 from robosim.policies.quantities import Term
@@ -18,7 +19,10 @@ from robosim.policies.task import PolicyTask
 
 SIZE = 50
 LINK = 0.2  # [m], length of thighs and calves
-TILT, LOW = 0.7, 0.5  # cosine of the tilt, and part of the height at home, below which it has fallen
+TILT, LOW = (
+    0.7,
+    0.5,
+)  # cosine of the tilt, and part of the height at home, below which it has fallen
 OF_VELOCITY, OF_TURNING, OF_RATES = 2.0, 0.25, 0.05  # factors of observations
 TERMS = (
     "velocity", "turning", "rhythm", "bounce", "rolling", "upright", "height", "posture", "effort",
@@ -92,8 +96,16 @@ FUNCTIONS = Functions(look, SIZE, judge, TERMS, ends, begin)
 
 
 def on_feet(robot: Mechanism) -> Mechanism:
-    """A robot whose feet alone can touch the ground, for faster steps."""
+    """A robot whose feet alone can touch the ground, for faster steps.
+
+    Raises
+    ------
+    ModelError
+        If no contact point has "foot" in its name.
+    """
     feet = tuple(contact for contact in robot.contacts if "foot" in contact.name)
+    if not feet:
+        raise ModelError("no contact point has 'foot' in its name", element=f"robot '{robot.name}'")
     return replace(robot, contacts=feet)
 
 
