@@ -188,6 +188,13 @@ class Episodes:
         now.q[which], now.v[which] = self.batch.q[which], self.batch.v[which]
         now.q_before[which], now.v_before[which] = now.q[which], now.v[which]
 
+    def spread(self, which: Rows) -> None:
+        """Let the time of episodes that have begun in environments (k,) be random."""
+        if np.isfinite(self.most_steps):
+            random = self.chance.random
+            self.count[which] = [random[i].integers(int(self.most_steps)) for i in which.tolist()]
+            self.now.time[which] = self.now.dt * self.count[which]
+
     def park(self, which: Rows) -> None:
         """Put environments whose episodes are over back to their starts.
 

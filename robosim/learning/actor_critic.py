@@ -124,6 +124,8 @@ def slope(  # type: ignore[no-untyped-def]
     product = np.empty(widest * widest, np.float32)
     between = ends(actor)
     spreads = between + ends(critic)
+    narrow = np.exp(-theta[spreads:])
+    wide = theta[spreads:].sum()
     for first in range(0, len(rows), ROWS):
         n = min(ROWS, len(rows) - first)
         for i in range(n):
@@ -131,11 +133,10 @@ def slope(  # type: ignore[no-untyped-def]
         through(theta, 0, actor, n, out)
         last = len(actor) - 1
         for i in range(n):
-            j, now = rows[first + i], np.float32(0)
+            j, now = rows[first + i], -wide
             for k in range(na):
-                spread = theta[spreads + k]
-                z = (actions[j, k] - out[last, i * na + k]) * np.exp(-spread)
-                now -= half * z * z + spread
+                z = (actions[j, k] - out[last, i * na + k]) * narrow[k]
+                now -= half * z * z
             change = now - likely[j]
             ratio = np.exp(change)
             bounded = min(max(ratio, one - clip), one + clip)
@@ -146,9 +147,8 @@ def slope(  # type: ignore[no-untyped-def]
                 sums[2] += (ratio - one - change) * share
             sums[3] += share if bounded != ratio else np.float32(0)
             for k in range(na):
-                narrow = np.exp(-theta[spreads + k])
-                z = (actions[j, k] - out[last, i * na + k]) * narrow
-                slopes[last, i * na + k] = weight * z * narrow
+                z = (actions[j, k] - out[last, i * na + k]) * narrow[k]
+                slopes[last, i * na + k] = weight * z * narrow[k]
                 gradient[spreads + k] += weight * (z * z - one)
         back(theta, between, actor, n, out, slopes, product, gradient)
         through(theta, between, critic, n, out)

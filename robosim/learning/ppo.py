@@ -27,7 +27,7 @@ class Environments(Protocol):
     single_action_space: Any
     autoreset_mode: Any
 
-    def reset(self, *, seed: int) -> tuple[Floats, dict[str, Any]]: ...
+    def reset(self, *, seed: int, options: dict[str, Any]) -> tuple[Floats, dict[str, Any]]: ...
     def advance(self, actions: Any) -> Any: ...
 
 
@@ -210,7 +210,7 @@ class PPO:
         self._moments = np.zeros((2, len(self.networks.theta)), np.float32)
         self._updates = self._samples = 0
         self._spent = dict.fromkeys(("seconds", "cpu", "physics", "networks"), 0.0)
-        self._seen, _ = envs.reset(seed=seed)
+        self._seen, _ = envs.reset(seed=seed, options={"spread": True})
 
     def learn(
         self,

@@ -27,7 +27,8 @@ class Aim:
     def __init__(self, n: int = 32, ends: str = "terminated", reward: float | None = None) -> None:
         self.num_envs, self.ends, self.reward = n, ends, reward
 
-    def reset(self, *, seed: int) -> tuple[Any, dict[str, Any]]:
+    def reset(self, *, seed: int, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        assert options == {"spread": True}
         self.random = np.random.default_rng(seed)
         self.goal = self.random.uniform(-0.5, 0.5, (self.num_envs, 2)).astype(np.float32)
         return self.goal, {}
