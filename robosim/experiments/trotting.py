@@ -106,7 +106,7 @@ def followed(policy: Policy, seconds: float) -> Followed:
     batch.place(np.tile(policy.pose(), (n, 1)), 1e-3)
     every = policy.task.decimation
     run = batch.rollout(round(seconds / STEP), controller=policy, every=every)
-    fell = have_fallen(run.q, np.asarray(robot.home)).any(axis=1)
+    fell = np.asarray(have_fallen(run.q, np.asarray(robot.home)).any(axis=-1))
     late = STEP * every * np.arange(run.q.shape[1]) >= min(BEGIN, seconds / 2)
     return Followed(velocities(run.q, run.v)[:, late].mean(axis=1), fell)
 

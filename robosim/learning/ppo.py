@@ -59,7 +59,7 @@ class Mirror(NamedTuple):
         OptionError
             If mirroring twice does not give back the same vector.
         """
-        pairs = []
+        pairs: list[Any] = []
         for name, entries, signs in (("seen", seen, seen_signs),
                                      ("actions", actions, action_signs)):  # fmt: skip
             at, sign = np.asarray(entries, dtype=np.int64), np.asarray(signs, dtype=np.float32)
@@ -262,8 +262,10 @@ class PPO:
         """A round of actions, and what they have led to."""
         of, n = self.settings, self.envs.num_envs
         no, na = self.networks.actor[0], self.networks.actor[-1]
-        seen, actions = np.empty((of.steps, n, no), np.float32), np.empty((of.steps, n, na), "f4")
-        rewards, going = np.empty((2, of.steps, n), np.float32)
+        seen: Floats = np.empty((of.steps, n, no), np.float32)
+        actions: Floats = np.empty((of.steps, n, na), np.float32)
+        rewards: Floats = np.empty((of.steps, n), np.float32)
+        going: Floats = np.empty((of.steps, n), np.float32)
         terms: dict[str, float] = {}
         falls, total = 0, 0.0
         noise = self._random.standard_normal(actions.shape, dtype=np.float32)

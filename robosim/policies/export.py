@@ -186,7 +186,7 @@ def _of_trained(trained: Trained) -> list[Layer]:
     """The layers of a policy of `robosim.learning.PPO`, whose actions are within -1 and 1."""
     layers: list[Layer] = []
     for W, b in trained.layers():
-        layers += [Linear(W, b), Activation("Softsign")]
+        layers += [Linear(W.astype(float), b.astype(float)), Activation("Softsign")]
     return [*layers[:-1], Activation("Clip", {"min": -1.0, "max": 1.0})]
 
 
