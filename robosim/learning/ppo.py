@@ -145,9 +145,10 @@ class Trained:
     ----------
     networks : ActorCritic
     curve : list of mappings
-        For each round: ``seconds`` of wall time, ``cpu`` seconds of all threads, ``physics`` and
-        ``networks`` [s] of wall time, ``steps`` of all environments, ``reward`` of a step,
-        ``falls``, ``spread`` of actions, ``rate``, ``divergence``, and means of the reward's terms.
+        A row for each round. ``seconds`` of wall time and ``cpu`` seconds of all threads are since
+        the beginning, and so are ``physics`` and ``networks``, the parts of wall time. ``steps``
+        are those of all environments so far. ``reward`` of a step, its terms, ``falls``,
+        ``spread`` of actions, ``rate`` and ``divergence`` are of the round.
     """
 
     networks: ActorCritic
