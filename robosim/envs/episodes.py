@@ -201,6 +201,13 @@ class Episodes:
             self.batch.number_states(self.chance.sensing)
         self._senses.read(self.batch)
 
+    def spread(self, which: Rows) -> None:
+        """Let the time of episodes that have begun in environments (k,) be random."""
+        if np.isfinite(self.most_steps):
+            random = self.chance.random
+            self.count[which] = [random[i].integers(int(self.most_steps)) for i in which.tolist()]
+            self.now.time[which] = self.now.dt * self.count[which]
+
     def park(self, which: Rows) -> None:
         """Put environments whose episodes are over back to their starts.
 

@@ -156,7 +156,8 @@ class RobotVectorEnv(gymnasium.vector.VectorEnv[Seen, Seen, NDArray[Any]]):
             With an int, environment i has the seed ``seed + i``.
         options : mapping or None
             "reset_mask", (n,) of bool: the environments to reset. The others return their present
-            observations.
+            observations. "spread", bool: whether the time of each episode begins at random within
+            its length, so that not all end at once.
 
         Raises
         ------
@@ -183,6 +184,8 @@ class RobotVectorEnv(gymnasium.vector.VectorEnv[Seen, Seen, NDArray[Any]]):
         which = self._masked((options or {}).get("reset_mask"))
         self.episodes.seed(which, [seeds[i] for i in which])
         self.episodes.begin(which)
+        if (options or {}).get("spread", False):
+            self.episodes.spread(which)
         self._begun[which], self._over[which] = True, False
         self._all_begun, self._any_over = bool(self._begun.all()), bool(self._over.any())
         if not self._all_begun:

@@ -20,7 +20,16 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 WITHIN = 0.1  # [m/s], of the commanded speed
 MINUTES, SEEDS, WALK = 10.0, (0, 1, 2), 60.0
-TASKS = ("CartPole", "Acrobot", "Exoskeleton", "Push", "MinitaurHop", "A1Stairs", "A1Walk")
+TASKS = (
+    "CartPole",
+    "Acrobot",
+    "Exoskeleton",
+    "Push",
+    "MinitaurHop",
+    "A1Stairs",
+    "A1Walk",
+    "A1Trot",
+)
 BASELINE_MINUTES = 5.0
 LEARNING_RATE, LEAST_RATE = 5e-4, 0.1  # the second is the final value as a fraction of the first
 

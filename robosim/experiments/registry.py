@@ -50,6 +50,7 @@ from robosim.experiments import (
     scaling,
     spheres,
     transcriptions,
+    trotting,
     walking,
     whip,
 )
@@ -100,6 +101,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     exoskeleton.EXOSKELETON,
     walking.ROBUSTNESS,
     predictive.MPC_A1,
+    trotting.WALK,
     policies.PPO_A1,
     policy_gradient.POLICY_GRADIENT,
     environments.GYM_SPEED,

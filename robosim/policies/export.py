@@ -1,8 +1,8 @@
 """Policies of robosim as ONNX files, with the description of their task.
 
 Networks are written layer by layer, in single precision, so that no other exporter is needed: those
-of Stable-Baselines3, whose layers are linear with activations between them, and gaits of `robosim
-learn`, whose targets are a linear function of the clock.
+of `robosim.learning.PPO` and of Stable-Baselines3, whose layers are linear with activations between
+them, and gaits of `robosim learn`, whose targets are a linear function of the clock.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from robosim.control.controllers import Gait
 from robosim.description.mechanism import Mechanism
 from robosim.errors import MissingExtraError, ModelError, OptionError, SaveError
-from robosim.learning import Learned
+from robosim.learning import Learned, Trained
 from robosim.learning.walking import gait_of
 from robosim.policies.layout import Layout
 from robosim.policies.metadata import told
@@ -78,9 +78,9 @@ def export(
 
     Parameters
     ----------
-    policy : model of Stable-Baselines3, Gait, Learned, or sequence of Linear and Activation
-        Models have an ``MlpPolicy``: PPO, A2C, SAC, TD3 or DDPG. What is written gives
-        deterministic actions.
+    policy : Trained, model of Stable-Baselines3, Gait, Learned, or layers
+        Layers are a sequence of Linear and Activation. Models have an ``MlpPolicy``: PPO, A2C,
+        SAC, TD3 or DDPG. What is written gives deterministic actions.
     file : path
         A name that ends in .onnx.
     robot : Mechanism
@@ -113,6 +113,8 @@ def export(
         if task is not None:
             raise OptionError("a gait has its own task: leave out `task`")
         layers, task = _of_gait(robot, policy)
+    elif isinstance(policy, Trained):
+        layers = _of_trained(policy)
     else:
         layers = list(policy) if _are_layers(policy) else _layers_of(policy)
     if task is None:
@@ -178,6 +180,14 @@ def _of_gait(robot: Mechanism, gait: Gait) -> tuple[list[Layer], PolicyTask]:
     )
     W = np.stack((quarter - middle, early - middle), axis=1)
     return [Linear(W, np.zeros(len(W)))], task
+
+
+def _of_trained(trained: Trained) -> list[Layer]:
+    """The layers of a policy of `robosim.learning.PPO`, whose actions are within -1 and 1."""
+    layers: list[Layer] = []
+    for W, b in trained.layers():
+        layers += [Linear(W.astype(float), b.astype(float)), Activation("Softsign")]
+    return [*layers[:-1], Activation("Clip", {"min": -1.0, "max": 1.0})]
 
 
 def _are_layers(policy: Any) -> bool:

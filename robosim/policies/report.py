@@ -9,7 +9,7 @@ import base64
 import html
 import io
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from robosim.policies.measures import base_velocity
 from robosim.policies.sim_to_sim import SimToSim
 from robosim.policies.track import Track
 from robosim.validation import Array
+
+if TYPE_CHECKING:
+    from robosim.viz import Recorder
 
 COLOURS = ("#0072B2", "#D55E00")  # Okabe and Ito's, as in all plots
 FPS = 30.0  # of the replay
@@ -81,12 +84,12 @@ def page(found: SimToSim) -> str:
     if found.touches:
         parts.append("<h2>Contacts</h2>")
         parts.append(_picture(_contacts(found), "bars where bodies touch the ground"))
-    replay = html.escape(_replay(found), quote=True)
+    played = html.escape(replay(found).page(), quote=True)
     parts.append("<h2>Replay</h2>")
     if len(found.tracks) > 1:
         solid, ghost = (html.escape(track.name) for track in found.tracks)
         parts.append(f"<p>The robot in {solid} is solid, that in {ghost} translucent.</p>")
-    parts += [f'<iframe title="replay" srcdoc="{replay}"></iframe>']
+    parts += [f'<iframe title="replay" srcdoc="{played}"></iframe>']
     settings = "; ".join(f"{track.name} {track.settings}" for track in found.tracks)
     parts.append(f"<p><small>{html.escape(settings)}</small></p>")
     body = "\n".join(parts)
@@ -229,12 +232,13 @@ def _spans(t: Array, touches: Any) -> list[tuple[float, float]]:
     return [(float(t[a]), (b - a) * step) for a, b in zip(edges[::2], edges[1::2], strict=True)]
 
 
-def _replay(found: SimToSim) -> str:
-    """The page that replays the runs, the second one as a ghost."""
+def replay(found: SimToSim, seconds: float = np.inf) -> Recorder:
+    """A recording of the runs until a time [s], the second one as a ghost."""
     from robosim.viz.playback import recording
 
-    logs = [(track.name, _log(found, track)) for track in found.tracks]
-    return recording(logs[0][1], found.robot, others=logs[1:], fps=FPS).page()
+    tracks = [track.until(int(np.searchsorted(track.t, seconds))) for track in found.tracks]
+    logs = [(track.name, _log(found, track)) for track in tracks]
+    return recording(logs[0][1], found.robot, others=logs[1:], fps=FPS)
 
 
 def _log(found: SimToSim, track: Track) -> Log:

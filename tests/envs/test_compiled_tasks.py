@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,8 +26,10 @@ from robosim.envs import (
 )
 from robosim.envs.episodes import Episodes
 from robosim.envs.tasks.a1_stairs import AHEAD, BEGIN, DEPTH, A1Stairs
+from robosim.envs.tasks.a1_trot import A1Trot, on_feet
 from robosim.envs.tasks.a1_walk import A1Walk
 from robosim.envs.tasks.exoskeleton import Exoskeleton
+from robosim.errors import ModelError
 from robosim.kernels.compiler.content import digest_of
 from robosim.models.builders.exoskeleton import MIDDLE, SPASTIC
 
@@ -221,6 +224,84 @@ def test_the_walkers_are_what_their_formulas_say(task: A1Walk) -> None:
         batch.set_state(q)
         beside = q[:, 2:3] - ground(q[:, :1] + AHEAD * heading[:, :1])
         np.testing.assert_allclose(batch.sensor("scan")[:, :, 0], beside, atol=1e-12)
+
+
+def trotting(n: int) -> tuple[A1Trot, Moment]:
+    """Random states near home, at random times."""
+    task, random = A1Trot(), np.random.default_rng(1)
+    robot = task.robot()
+    q = np.asarray(robot.home) + 0.2 * random.normal(size=(n, 19))
+    q[:, 3:7] /= np.linalg.norm(q[:, 3:7], axis=1, keepdims=True)
+    v, tau, action = (random.normal(size=size) for size in ((n, 18), (n, 12), (2, n, 12)))
+    drawn = {"command": random.normal(size=(n, 3)), "yaw": np.zeros(n)}
+    drawn |= {"joints": np.zeros((n, 12)), "velocity": np.zeros((n, 3))}
+    time = random.uniform(0.0, 2.0, n)
+    return task, Moment(robot, 0.02, q, v, q, v, *action, tau, time, drawn)
+
+
+def test_a_trot_is_what_its_formula_says() -> None:
+    task, now = trotting(20)
+    terms, expected = dict(task.reward(now)), dict(without_rows(now))
+    for name in ("alive", "posture"):
+        del expected[name]
+    expected["velocity"] *= 0.5
+    expected["bounce"] *= 0.5
+    expected["smoothness"] *= 5.0
+    high = now.q[:, 2] - now.home[2]
+    expected["height"] = -5.0 * high**2
+    hips = (now.q[:, 7:] - now.home[7:])[:, ::3]
+    expected["posture"] = -0.1 * (hips**2).sum(axis=1)
+    legs = now.q[:, 7:].reshape(20, 4, 3)
+    lengths = [0.2 * (np.cos(of[..., 1]) + np.cos(of[..., 1] + of[..., 2]))
+               for of in (legs, now.home[7:].reshape(4, 3))]  # fmt: skip
+    swing = np.sin(2 * np.pi * now.time / 0.5)
+    aims = 0.06 * np.maximum(0.0, np.stack((swing, -swing, -swing, swing), axis=1))
+    off = lengths[1] - lengths[0] - aims
+    expected["rhythm"] = -40.0 * (off**2).sum(axis=1)
+    assert terms.keys() == expected.keys()
+    for name, term in expected.items():
+        np.testing.assert_allclose(terms[name], term, rtol=1e-12, atol=1e-13, err_msg=name)
+    over = task.done(now)
+    tilted = base_of(now.q, now.v).gravity[:, 2] > -0.7
+    np.testing.assert_array_equal(over, (now.q[:, 2] < 0.5 * now.home[2]) | tilted)
+    assert 0 < over.sum() < 20
+
+
+def test_a_mirrored_robot_sees_mirrored_observations_and_has_the_same_reward() -> None:
+    """Half a period later, as the other pair of legs lifts then."""
+    task, now = trotting(20)
+    of = task.mirror()
+    other = [3, 4, 5, 0, 1, 2, 9, 10, 11, 6, 7, 8]  # left for right
+    hips = np.tile([-1.0, 1.0, 1.0], 4)
+    q, v = now.q.copy(), now.v.copy()
+    q[:, 1] *= -1.0
+    q[:, 3:7] *= [1.0, -1.0, 1.0, -1.0]  # about the plane of x and z
+    q[:, 7:] = hips * now.q[:, 7:][:, other]
+    v[:, :6] *= [1.0, -1.0, 1.0, -1.0, 1.0, -1.0]
+    v[:, 6:] = hips * now.v[:, 6:][:, other]
+    action, before, tau = (hips * one[:, other]
+                           for one in (now.action, now.action_before, now.tau))  # fmt: skip
+    drawn = {**now.drawn, "command": now.drawn["command"] * [1.0, -1.0, -1.0]}
+    mirrored = now._replace(q=q, v=v, q_before=q, v_before=v, action=action, action_before=before,
+                            tau=tau, time=now.time + 0.25, drawn=drawn)  # fmt: skip
+    seen = of.seen_signs * task.observe(now)[:, of.seen]
+    np.testing.assert_allclose(task.observe(mirrored), seen, atol=1e-12)
+    np.testing.assert_array_equal(of.action_signs * now.action[:, of.actions], action)
+    for (name, term), image in zip(
+        task.reward(now).items(), task.reward(mirrored).values(), strict=True
+    ):
+        np.testing.assert_allclose(image, term, rtol=1e-9, atol=1e-12, err_msg=name)
+
+
+def test_feet_alone_touch_the_ground_where_that_is_enough() -> None:
+    robot = A1Trot().robot()
+    feet = on_feet(robot)
+    assert [contact.name for contact in feet.contacts] == [
+        f"{leg}_foot/sphere0" for leg in ("FR", "FL", "RR", "RL")
+    ]
+    assert len(robot.contacts) > 4
+    with pytest.raises(ModelError, match="no contact point has 'foot'"):
+        on_feet(replace(robot, contacts=()))
 
 
 def test_the_other_tasks_are_what_their_formulas_say() -> None:

@@ -335,6 +335,24 @@ def test_masks_and_seeds_that_are_none() -> None:
         envs.reset(options={"reset_mask": np.array([True, False])})
 
 
+def test_episodes_can_end_one_after_the_other() -> None:
+    """Times begin at random, from the generator of each environment, and episodes end by them."""
+    envs = RobotVectorEnv(num_envs=4, lanes=False, autoreset_mode="SameStep", max_episode_steps=50)
+    for _ in range(2):
+        envs.reset(seed=7, options={"spread": True})
+        begun = envs.episodes.count.copy()
+        np.testing.assert_array_equal(envs.episodes.now.time, envs.task.dt * begun)
+        assert len(set(begun.tolist())) == 4
+        assert ((begun >= 0) & (begun < 50)).all()
+    ends = np.full(4, -1)
+    for k in range(1, 51):
+        truncated = envs.step(np.zeros(envs.action_space.shape, np.float32))[3]
+        ends[truncated & (ends < 0)] = k
+    np.testing.assert_array_equal(ends, 50 - begun)
+    envs.reset(seed=7)
+    assert not envs.episodes.count.any()
+
+
 def test_what_lanes_that_are_not_full_cost_is_said() -> None:
     with pytest.warns(UserWarning, match="no multiple of 8: 4 environments .* 16 would"):
         RobotVectorEnv(num_envs=12)

@@ -25,6 +25,7 @@ SIZES = {
     "CartPole": (5, 1),
     "Acrobot": (6, 1),
     "A1Walk": (48, 12),
+    "A1Trot": (50, 12),
     "A1Stairs": (59, 12),
     "MinitaurHop": (34, 8),
     "Exoskeleton": (12, 2),

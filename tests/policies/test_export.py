@@ -12,6 +12,7 @@ from policy_networks import DEFAULT
 from robosim import Simulation
 from robosim.controllers import Gait
 from robosim.errors import OptionError, SaveError
+from robosim.learning import PPO, Settings
 from robosim.policies import Activation, Linear, PolicyTask, export, load, task_of
 
 PARAMETERS = (0.17, 0.2, 0.9, 0.15, -1.5)
@@ -45,6 +46,24 @@ def test_a_gait_is_a_policy_with_the_same_targets(a1, tmp_path):
     gains = policy.pd(1e-3).gains
     for name in ("kp", "kd", "limit", "implicit"):
         assert np.array_equal(gains[name], gait.gains[name])
+
+
+def test_what_ppo_has_learned_gives_the_same_actions(a1, tmp_path):
+    pytest.importorskip("gymnasium")
+    from robosim.envs import RobotVectorEnv
+
+    envs = RobotVectorEnv(task="A1Trot", num_envs=8, autoreset_mode="SameStep", threads=1)
+    settings = Settings(steps=4, batches=1, hidden=(16, 8))
+    trained = PPO(envs, settings, mirror=envs.task.mirror()).learn(rounds=2)
+    file = export(trained, tmp_path / "p.onnx", a1, envs.task.policy_task(a1))
+    policy = load(file, a1)
+    seen = np.random.default_rng(0).normal(size=(9, 50)).astype(np.float32)
+    actions = policy.network.run(seen, [])[0]
+    assert actions == pytest.approx(trained(seen), abs=1e-6)
+    trained.networks.theta *= 100.0
+    actions = load(export(trained, file, a1, envs.task.policy_task(a1)), a1).network.run(seen, [])
+    assert np.abs(actions[0]).max() == 1.0
+    assert actions[0] == pytest.approx(trained(seen), abs=1e-4)
 
 
 def test_gaits_that_are_no_function_of_a_clock_are_refused(a1, tmp_path):
@@ -103,16 +122,16 @@ def test_without_onnx_the_line_of_pip_is_told(tmp_path):
     assert 'pip install "robosim-variational[onnx]"' in found.stdout
 
 
-def test_tasks_describe_what_they_observe(a1):
-    """The description of `A1Walk` gives the observations of the environment."""
+@pytest.mark.parametrize("name", ["A1Walk", "A1Trot"])
+def test_tasks_describe_what_they_observe(name):
+    """The description of a task gives the observations of the environment."""
     pytest.importorskip("gymnasium")
     from robosim.envs import RobotVectorEnv
-    from robosim.envs.tasks import TASKS
     from robosim.policies import Reading
     from robosim.policies.layout import Layout
     from robosim.policies.observing import Observer
 
-    envs = RobotVectorEnv(task="A1Walk", num_envs=2, lanes=False, threads=1)
+    envs = RobotVectorEnv(task=name, num_envs=2, lanes=False, threads=1)
     described = envs.task.policy_task(envs.episodes.robot)
     observer = Observer(Layout(envs.episodes.robot, described), 2)
     rows = np.ones(2, dtype=bool)
@@ -122,6 +141,12 @@ def test_tasks_describe_what_they_observe(a1):
         reading = Reading(now.time, now.q, now.v, now.drawn["command"], now.action)
         assert observer.observe(reading, rows) == pytest.approx(seen, abs=1e-6)
         seen = envs.step(action)[0]
+
+
+def test_tasks_that_observe_more_describe_nothing(a1):
+    pytest.importorskip("gymnasium")
+    from robosim.envs.tasks import TASKS
+
     with pytest.raises(OptionError, match="A1Stairs does not describe its observations"):
         TASKS["A1Stairs"]().policy_task(a1)
     with pytest.raises(OptionError, match="CartPole does not describe"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from robosim.envs.task import Task
 from robosim.envs.tasks.a1_stairs import A1Stairs
+from robosim.envs.tasks.a1_trot import A1Trot
 from robosim.envs.tasks.a1_walk import A1Walk
 from robosim.envs.tasks.acrobot import Acrobot
 from robosim.envs.tasks.cart_pole import CartPole
@@ -13,6 +14,6 @@ from robosim.envs.tasks.push import Push
 
 TASKS: dict[str, type[Task]] = {
     task.__name__: task
-    for task in (CartPole, Acrobot, A1Walk, A1Stairs, MinitaurHop, Exoskeleton, Push)
+    for task in (CartPole, Acrobot, A1Walk, A1Trot, A1Stairs, MinitaurHop, Exoskeleton, Push)
 }
 """The built-in tasks, by the names of their classes."""

@@ -17,6 +17,10 @@ from robosim.policies.task import PolicyTask
 TILT = 0.5  # cosine of the trunk's tilt from upright; below this the robot has fallen over
 ROOM = 0.03  # [m] above the home pose, for joints that differ from those there
 SIZE = 48
+SEEN = (
+    "base_lin_vel", "base_ang_vel", "projected_gravity", "velocity_commands", "joint_pos",
+    "joint_vel", "actions",
+)  # fmt: skip
 TERMS = (
     "velocity", "turning", "alive", "bounce", "rolling", "upright", "height", "posture", "effort",
     "smoothness",
@@ -129,16 +133,17 @@ class A1Walk(CompiledTask):
         if self.overrides("observe") or self.functions().observe is not look:
             return super().policy_task(robot)
         clips = [float(most) for _, most in self._bounds()]
-        names = (
-            "base_lin_vel", "base_ang_vel", "projected_gravity", "velocity_commands", "joint_pos",
-            "joint_vel", "actions",
-        )  # fmt: skip
+        return self.described(
+            robot,
+            tuple(Term(name, clip=(-clip, clip)) for name, clip in zip(SEEN, clips, strict=True)),
+        )
+
+    def described(self, robot: Mechanism, observations: tuple[Term, ...]) -> PolicyTask:
+        """The task of a policy with these observations, and with the actions of this task."""
         kp, kd = self.gains
         home = np.asarray(robot.home, dtype=float)[7:]
         return PolicyTask(
-            observations=tuple(
-                Term(name, clip=(-clip, clip)) for name, clip in zip(names, clips, strict=True)
-            ),
+            observations=observations,
             joints=robot.actuated_names,
             default_joint_pos=tuple(home.tolist()),
             action_scale=self.reach,
