@@ -200,3 +200,36 @@ def test_no_knot_shows_energy_that_the_momenta_do_not_have(kind, seed, dt, groun
         sim.step()
         assert sim.energy() < energy + 1e-3 * G * radius
         energy = sim.energy()
+
+
+@pytest.mark.filterwarnings("ignore:body 'slider' starts inside")
+@pytest.mark.parametrize("overlap", [0.0, 9e-9, 1e-6])
+@pytest.mark.parametrize("lean", [0.05, 0.1])
+def test_a_capsule_that_is_let_slide_over_the_end_of_a_rod(overlap, lean):
+    """Beside that end the capsule is below the rod's side, in which it does not overlap the rod."""
+    rod = Geometry("cylinder", (0.05, 0.1), quaternion=(np.sqrt(0.5), 0.0, np.sqrt(0.5), 0.0))
+    shape = Geometry("capsule", (0.03, 0.08), quaternion=LYING, friction=0.0)
+    body = Body("slider", 1.0, 1e-3 * np.eye(3), collisions=(shape,))
+    sim = Simulation(free(body, obstacles=[rod]), 5e-3)
+    q = np.array(sim.robot.home)
+    q[:3] = 0.05 + 0.03 * np.sin(lean), 0.0, 0.05 + 0.03 * np.cos(lean) - overlap
+    sim.set_state(q, [-1.0, 0.0, -0.1, 0.0, 0.0, 0.0])
+    for _ in range(3):
+        sim.step()
+        assert sim.min_gap() > -overlap - 1e-12
+
+
+@pytest.mark.parametrize("torque", [-0.3, 0.3])
+@pytest.mark.parametrize("angle", [1e-3, 5e-3])
+def test_a_capsule_that_is_tilted_on_one_nearly_along_it(angle, torque):
+    """They touch where their axes are nearest, and then with an end as well."""
+    lower = Geometry("capsule", (0.03, 0.08), quaternion=LYING, friction=1.0)
+    body = Body("upper", 1.0, 1e-3 * np.eye(3), collisions=(lower,))
+    sim = Simulation(free(body, obstacles=[lower]), 2e-3)
+    q = np.array(sim.robot.home)
+    q[:7] = 0.0, 0.0, 0.06, np.cos(angle / 2), 0.0, 0.0, np.sin(angle / 2)
+    sim.set_state(q)
+    for _ in range(10):
+        sim.apply_wrench("upper", torque=(torque, 0.0, 0.0))
+        sim.step()
+        assert sim.min_gap() > -5e-8

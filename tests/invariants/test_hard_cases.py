@@ -160,6 +160,18 @@ def test_impacts_in_parts_of_steps_give_no_energy(seed, dt, at):
     assert divided
 
 
+@pytest.mark.parametrize(
+    ("seed", "dt", "at", "steps"), [(2195, 10, 1.3, 4), (656, 1, 1.0, 12), (2079, 10, 0.0, 150)]
+)
+def test_light_capsules_and_cylinders_between_heavy_bodies(seed, dt, at, steps):
+    """Where axes nearly in parallel are nearest ran along them: steps failed, and some sank."""
+    sim = Simulation(bin_of(4 + seed % 9, seed, 1e4, SHAPES), 1e-3 * dt)
+    sim.run(at)
+    for _ in range(steps):
+        sim.step()
+        assert sim.min_gap() > -1e-6
+
+
 def test_boxes_that_touch_in_all_places_there_are():
     """Where no slot is free for one more feature, a step is divided: they do not sink."""
     sim = Simulation(bin_of(11, 151, 1e4), 1e-2)

@@ -22,6 +22,7 @@ from robosim.compiled.records.shape import FEATURE, LOOK
 from robosim.compiled.workspace import make_shape_scratch
 from robosim.kernels.compiler.jit import entry
 from robosim.kernels.narrow_phase.find import find_features
+from robosim.kernels.narrow_phase.rims import lowest_on_rim
 
 EXACT = 1e-9  # [m], of distances of shapes of about 1 m; those of the peer hold to 1e-9
 WORLD = np.zeros(1, dtype=POSE)[0]
@@ -622,6 +623,49 @@ def test_parallel_capsules_touch_at_both_ends_of_their_overlap():
     assert list(features["kind"]) == [ROUND, ROUND]
     np.testing.assert_allclose(features["gap"], 0.05, atol=1e-12)
     np.testing.assert_allclose(features["radius_a"], 0.1)
+
+
+def test_capsules_that_are_nearly_parallel_touch_between_both_ends_at_a_point():
+    """Where their axes are nearest runs from end to end as they turn by a thousandth."""
+    pair = scene(Geometry("capsule", (0.03, 0.08)), Geometry("capsule", (0.03, 0.08)))
+    for angle in (5e-4, 2e-3):
+        turn = quaternions.from_axis_angle((1, 0, 0), angle)
+        features = pair.find(WORLD, pose((0.06, 0, 0.03), turn), margin=1e-4)
+        assert len(features) == 3
+        middle = features[np.argmin(features["gap"])]
+        assert middle["gap"] == pytest.approx(0.0, abs=1e-12)
+        np.testing.assert_allclose(middle["b0"], 0.0, atol=1e-9)
+        np.testing.assert_array_equal(middle["b1"], middle["b0"])
+
+
+@pytest.mark.parametrize("turn", [0.0, 1e-12, 4e-9])
+@pytest.mark.parametrize("gap", [1e-4, 3e-6, -1e-5])
+def test_a_capsule_over_a_rim_across_the_axis_of_that(gap, turn):
+    """As the capsule is across, the distance has a kink where a normal is along the axis."""
+    pair = scene(Geometry("cylinder", (0.05, 0.1)), Geometry("capsule", (0.03, 0.08)))
+    across = quaternions.from_axis_angle((1, 0, 0), np.pi / 2 + turn)
+    for lean in (1e-3, 0.01, 0.06, 0.2):
+        r = 0.03 + gap
+        place = 0.05 + r * np.sin(lean), 0.0, 0.05 + r * np.cos(lean)
+        features = pair.find(WORLD, pose(place, across), margin=1e-2)
+        assert features["gap"].min() == pytest.approx(gap, abs=1e-9)
+
+
+@entry
+def lowest_of_rim(axis, n, radius, out):
+    lowest_on_rim(axis, n, radius, out)
+
+
+@pytest.mark.parametrize("angle", [0.3, 1e-6, 3e-9, 1e-12])
+def test_the_lowest_point_of_a_rim_is_on_the_rim(angle):
+    """However near a normal is to the axis."""
+    axis = np.array([0.48, -0.6, 0.64])
+    across = np.array([0.8, 0.0, -0.6])
+    n = np.cos(angle) * axis + np.sin(angle) * across
+    out = np.zeros(3)
+    lowest_of_rim(axis, n, 0.05, out)
+    np.testing.assert_allclose(out, -0.05 * across, atol=1e-2 * 0.05 if angle > 1e-11 else 0.1)
+    assert np.linalg.norm(out) == pytest.approx(0.05, rel=1e-12)
 
 
 def test_nothing_beyond_the_margin():

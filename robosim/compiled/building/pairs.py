@@ -18,7 +18,7 @@ from robosim.compiled.building.contacts import (
     surface_twist,
 )
 from robosim.compiled.building.shapes import compile_shapes
-from robosim.compiled.kinds import CAPSULE, HEIGHT_FIELD, ROLLING, SPHERE
+from robosim.compiled.kinds import CAPSULE, CYLINDER, HEIGHT_FIELD, ROLLING, SPHERE
 from robosim.compiled.model import Collision
 from robosim.compiled.records.shape import PAIR
 from robosim.description.geometry import Geometry
@@ -68,8 +68,12 @@ def compile_pairs(mechanism: Mechanism, n_contacts: int) -> Collision:
         add_compliance(pairs[p], surfaces, moved)
         pairs["stiffness"][p] *= min(map(_points_at_rest, surfaces))
     pairs["drifts"] = np.any(twists, axis=1)[sides_of].any(axis=1)
-    kinds = records["kind"][sides_of].max(axis=1)
-    slots = np.select((kinds == SPHERE, kinds <= CAPSULE, kinds < HEIGHT_FIELD), (1, 2, 8), 16)
+    kinds = records["kind"][sides_of]
+    most = kinds.max(axis=1)
+    slots = np.select((most == SPHERE, most == CAPSULE, most < HEIGHT_FIELD), (1, 2, 8), 16)
+    # Nearly parallel ones touch at both ends of where they overlap and between, and may elsewhere.
+    slots[(kinds == CAPSULE).all(axis=1)] = 4
+    slots[(kinds == CYLINDER).any(axis=1) & (slots == 8)] = 12
     pairs["slot_end"] = n_contacts + np.cumsum(slots)  # terrain has many edges, and so many slots
     pairs["slot_begin"] = pairs["slot_end"] - slots
     pairs["block_ab"] = pairs["block_ba"] = -1

@@ -55,6 +55,8 @@ CONTACT = np.dtype(
         # over scale, of a bearing over scale, for a unit of its pads' normal impulse.
         ("bound", "f8"),
         ("apart", "i8"),  # 1: the shapes are apart at the first knot, whatever this gap says there
+        # How much deeper this gap is at the first knot than the shapes overlap there [m].
+        ("deeper", "f8"),
         ("met", "i8"),  # 1: it has once been reached unexpectedly, and stays as long as it pushes
         ("lying", "i8"),  # 1: a point of a rim around the axis p_end, for where that lies flat
         ("rolls", "i8"),  # whether what touches travels over the body: FIXED, ROLLS or GOES_ROUND

@@ -168,8 +168,10 @@ def depth_left(gap, dt):
 def step_back(contact, gap, dt, w, t):
     """The gap that a contact may not undercut in an interval that begins with `gap`.
 
-    Of a compliant one it is that at which its force sets in.
+    Of a compliant one it is that at which its force sets in. What lies beside the shapes at the
+    first knot is no deeper than these.
     """
+    gap += contact.deeper
     w.gap1 = gap
     if contact.compliant != 0:
         begin_deflection(contact, gap, dt, w, t)

@@ -113,7 +113,7 @@ def take_again(model, guesses, work, p, marks):
         if ids[slot] >= 0:
             contact = work.slots[slot]
             copy_record(guesses.features[slot - first], contact)
-            contact.apart = 0
+            contact.apart, contact.deeper = 0, 0.0
     return True
 
 
@@ -293,7 +293,8 @@ def find_entered(model, system, work, p, moved, may_divide, gravity, dt, room):
         work.collision.found[p].parted = how_far_parted(model, system, work, p, gravity, dt)
     if not overlaps(features, count, allowed - deepest):
         return 0
-    apart = is_apart(model, system, work, p, allowed)
+    overlap = overlap_of(model, system, work, p, allowed)
+    apart = overlap >= -allowed
     count = find_near(model, system, work, work.pose2, p, allowed)
     for n in range(count):
         if not features[n].gap < deepest - allowed:
@@ -317,7 +318,10 @@ def find_entered(model, system, work, p, moved, may_divide, gravity, dt, room):
         if before < -depth - allowed:
             # Deeper than all that is there at the first knot, so beside the shapes there.
             continue
-        left = deepest if apart or follows else depth_left(before, dt)
+        left = deepest
+        if not (apart or follows):
+            contact.deeper = max(overlap - before, 0.0)
+            left = depth_left(before + contact.deeper, dt)
         if place_contact(contact, work.pose2, t) < left - allowed:
             # One that is there already, but elsewhere, as on a rim: for this step only.
             ids[slot] = features[n].id
@@ -437,10 +441,12 @@ def pin_rim(contact, poses, t):
 
 
 @kernel
-def is_apart(model, system, work, p, allowed):
-    """Whether the shapes of pair p are apart at the first knot, but for what is allowed."""
-    count = find_near(model, system, work, system.pose1, p, allowed)
-    return not overlaps(work.collision.features, count, allowed)
+def overlap_of(model, system, work, p, allowed):
+    """The gap of pair p at the first knot where its shapes overlap [m]; 0 if they are apart."""
+    gap = 0.0
+    for n in range(find_near(model, system, work, system.pose1, p, allowed)):
+        gap = min(gap, work.collision.features[n].gap)
+    return gap
 
 
 @kernel
@@ -493,7 +499,7 @@ def assign_slots(model, guesses, work, p, count):
 def describe(model, pair, feature, contact, slot):
     """The contact that a feature is, in a slot."""
     contact.mu, contact.joint, contact.sign, contact.apart = pair.mu, -1, feature.sign, 0
-    contact.met = 0
+    contact.met, contact.deeper = 0, 0.0
     contact.share = 1.0
     # A plane belongs to the other of the two.
     if feature.flip != 0:

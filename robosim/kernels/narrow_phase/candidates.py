@@ -12,6 +12,8 @@ from robosim.kernels.equations.algebra import assign, dot
 from robosim.kernels.narrow_phase.points import offset_dot, segment_parameters
 
 OVERLAPS = 1e-7  # part of the shapes by which they overlap where it is no rounding
+EXACT = 1e-10  # part of the shapes by which a middle is no nearer than an end but for rounding
+AS_NEAR = 1e-5  # and by which it may be nearer and is a point that stays
 
 
 @kernel
@@ -144,9 +146,8 @@ def add_rounds(scratch, a0, a1, b0, b1, radius_1, radius_2, identifier):
         b0a += d * (b0[k] - a0[k])
         b1a += d * (b1[k] - a0[k])
     pair = scratch.pair[0]
-    smallest = inf
+    start = pair.count
     if aa > 0.0 and bb > 0.0 and aa * bb - ab * ab < 0.01 * aa * bb:
-        first = pair.count
         t0, t1 = b0a / aa, b1a / aa
         low, high = min(t0, t1), max(t0, t1)
         if low < 1.0 and high > 0.0:
@@ -158,13 +159,32 @@ def add_rounds(scratch, a0, a1, b0, b1, radius_1, radius_2, identifier):
                 add_round(scratch, a0, a0, b0, b1, radius_1, radius_2, identifier + 3)
             if high >= 1.0:
                 add_round(scratch, a1, a1, b0, b1, radius_1, radius_2, identifier + 4)
-        for i in range(first, pair.count):
-            smallest = min(smallest, scratch.candidates[i].gap)
-    before = pair.count
     add_round(scratch, a0, a1, b0, b1, radius_1, radius_2, identifier)
-    if pair.count > before and scratch.candidates[before].gap > smallest - 1e-10 * pair.scale:
-        # An end is as near, and unlike the nearest point of parallel segments it is unique.
-        pair.count = before
+    settle_middle(scratch, start)
+
+
+@kernel
+def settle_middle(scratch, start):
+    """Settle where two segments, the last candidate, are nearest, beside their ends since `start`.
+
+    The nearest points of nearly parallel segments run along them from end to end as they turn. If
+    an end stands for them they are left out. If one is almost as near, that of the second segment
+    stays where it is: what is nearer at the end of an interval is found there.
+    """
+    pair, candidates, smallest = scratch.pair[0], scratch.candidates, inf
+    last = pair.count - 1
+    for i in range(start, last):
+        smallest = min(smallest, candidates[i].gap)
+    if not smallest < inf:
+        return
+    c = candidates[last]
+    nearer = smallest - c.gap
+    if nearer < EXACT * pair.scale:
+        pair.count = last
+    elif nearer < AS_NEAR * pair.scale:
+        for k in range(3):
+            c.b0[k] = c.point[k] + (c.gap + c.radius_2) * c.normal[k]
+            c.b1[k] = c.b0[k]
 
 
 @kernel

@@ -17,11 +17,13 @@ from robosim.compiled.kinds import CORNER, CROSSING, CYLINDER, ELLIPSOID, FACE_1
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.equations.algebra import assign, cross, dot
 from robosim.kernels.narrow_phase.candidates import (
+    AS_NEAR,
     add_plane,
     add_rim,
     add_rim_edge,
     add_round,
     drop_deeper,
+    settle_middle,
 )
 from robosim.kernels.narrow_phase.clip import lies_over, outward
 from robosim.kernels.narrow_phase.ovals import oval_reach
@@ -35,7 +37,6 @@ from robosim.kernels.narrow_phase.rims import (
 from robosim.kernels.narrow_phase.separation import allowed
 
 ALIGNED = 0.95  # cosine below which a face or a cap takes no part in a contact
-AS_NEAR = 1e-5  # part of the shapes by which a middle may be nearer than an end that stands for it
 PARALLEL = 0.98  # cosine of an axis and an edge from which on they may touch at two places
 LYING = 0.3  # cosine of axis and normal below which a cylinder may lie along its side
 # Sine of axis and normal up to which a rim lies flat: it has no lowest point to speak of.
@@ -438,7 +439,7 @@ def add_edge(scratch, topology, i, part, before):
     if part == SIDE:
         identifier = identify(CROSSING, i, SIDE)
         add_round(scratch, v, w, axis[0].p, axis[1].p, 0.0, poly.rim, identifier)
-        drop_as_near(scratch, start)
+        settle_middle(scratch, start)
 
 
 @kernel
@@ -465,20 +466,6 @@ def comes_after(v, w):
         if v[k] != w[k]:
             return v[k] > w[k]
     return False
-
-
-@kernel
-def drop_as_near(scratch, start):
-    """Take away the last candidate if one since `start` is as near.
-
-    The nearest point of parallel lines may be anywhere on them, and jumps from end to end.
-    """
-    pair, candidates = scratch.pair[0], scratch.candidates
-    last = pair.count - 1
-    for i in range(start, last):
-        if candidates[i].gap < candidates[last].gap + AS_NEAR * pair.scale:
-            pair.count = last
-            return
 
 
 @kernel

@@ -14,6 +14,9 @@ TURNS = 20  # Newton steps to the normal, of which a start nearby takes three to
 LONGEST = 0.3  # turn of a normal in one step [rad]
 SETTLED = 1e-15  # turn after which it stays
 HALVINGS = 20
+BENT = 1e-3  # cosine of an axis and the turn of a normal, below which normals bend sharply there
+FARTHEST = 0.1  # first turn from there [rad]
+NEAREST = 1e-7  # and the last one, each a tenth of the one before
 SLACK = 1e-14  # of a radius, by which rounding may make less of what parts two circles
 # Directions of a half circle to start from: cosine and sine at every 22.5 degrees.
 STARTS = (
@@ -46,6 +49,7 @@ def turn_about_edge(w, axis, d, radius, n, m):
 
     Returns the second derivative by the angle [m], negative unless the circle is along the edge.
     """
+    leave_cap(w, axis, d, radius, n, m)
     bend, before = 0.0, parted(n, w, axis, radius)
     for _ in range(TURNS):
         cross(d, n, m)
@@ -72,6 +76,28 @@ def turn_about_edge(w, axis, d, radius, n, m):
         if abs(turn) < SETTLED:
             break
     return bend
+
+
+@kernel
+def leave_cap(w, axis, d, radius, n, m):
+    """Turn a normal that is along the axis of a circle away from it, if that parts more.
+
+    Next to the axis Newton's method knows the bend there alone, and would stay; m is scratch.
+    """
+    cross(d, n, m)
+    if abs(dot(m, axis)) > BENT:
+        return
+    turn = FARTHEST if dot(m, w) > 0.0 else -FARTHEST
+    before = parted(n, w, axis, radius)
+    while abs(turn) > NEAREST:
+        size = 1.0 / sqrt(1.0 + turn * turn)
+        for k in range(3):
+            n[k] = size * (n[k] + turn * m[k])
+        if parted(n, w, axis, radius) > before:
+            return
+        for k in range(3):
+            n[k] = n[k] / size - turn * m[k]
+        turn *= 0.1
 
 
 @kernel
@@ -121,9 +147,12 @@ def nearest_on_rim(offset, axis, radius, out):
 def lowest_on_rim(axis, n, radius, out):
     """out: from a rim's centre to its point that is least far along n."""
     slope = dot(axis, n)
-    size = radius / sqrt(max(1.0 - slope * slope, 1e-24))
     for k in range(3):
-        out[k] = size * (slope * axis[k] - n[k])
+        out[k] = slope * axis[k] - n[k]
+    # By its own length, as 1 - slope^2 is rounding next to the axis.
+    size = radius / sqrt(max(dot(out, out), 1e-300))
+    for k in range(3):
+        out[k] *= size
 
 
 @kernel

@@ -11,16 +11,17 @@ from robosim.compiled.kinds import CORNER, CROSSING, CYLINDER, FACE_1, FACE_2, N
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.equations.algebra import assign, cross, dot, fill
 from robosim.kernels.narrow_phase.candidates import (
+    AS_NEAR,
     add_plane,
     add_rim,
     add_rim_edge,
     add_round,
     add_rounds,
+    settle_middle,
 )
 from robosim.kernels.narrow_phase.cylinder import (
     ALIGNED,
     ALONG,
-    AS_NEAR,
     CIRCLE,
     FLAT,
     LOWER_RIM,
@@ -31,7 +32,6 @@ from robosim.kernels.narrow_phase.cylinder import (
     UPPER_RIM,
     across_rim,
     add_crossings,
-    drop_as_near,
     from_rim,
     has_nearest,
     identify,
@@ -331,7 +331,7 @@ def add_sides(scratch, one, other):
     if one == SIDE and other == SIDE:
         identifier = identify(CROSSING, SIDE, SIDE)
         add_round(scratch, a[0].p, a[1].p, b[0].p, end, radius_1, radius_2, identifier)
-        drop_as_near(scratch, start)
+        settle_middle(scratch, start)
 
 
 @kernel
