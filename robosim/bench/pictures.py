@@ -82,7 +82,7 @@ def pictures(setup: Setup, told: str, name: str, what: str) -> tuple[list[Row], 
         contenders += [] if theirs is None else [theirs]
     rows = list(race(contenders, setup.repetitions))
     if note:
-        rows.append(Row(MUJOCO, size, note=note))
+        rows.append(Row(MUJOCO, size, None, note=note))
     assert rows[0].timing is not None
     milliseconds = 1e-3 * float(np.median(rows[0].timing.wall))
     return rows, Target(f"{size}: a picture", milliseconds, LIMITS[what], "ms")

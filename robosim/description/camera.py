@@ -76,9 +76,11 @@ class Camera(Frozen):
         at, ahead = np.array(eye, dtype=float), np.subtract(target, eye).astype(float)
         across = np.cross(ahead, np.asarray(up, dtype=float))
         if at.shape != (3,) or ahead.shape != (3,) or not np.all(np.isfinite(ahead)):
-            raise OptionError(f"eye and target must be three numbers each, not {eye}, {target}")
+            raise OptionError(f"eye and target must be three numbers each, not {eye!r}, {target!r}")
         if not np.linalg.norm(across) > 1e-9 * np.linalg.norm(ahead):
-            raise OptionError(f"a camera cannot look from {eye} to {target} with {up} upwards")
+            raise OptionError(
+                f"a camera cannot look from {eye!r} to {target!r} with {up!r} upwards"
+            )
         R = np.column_stack((across, np.cross(across, ahead), -ahead))
         R /= np.linalg.norm(R, axis=0)
         return cls(Place(body, at, quaternions.from_matrix(R)), fov, name)

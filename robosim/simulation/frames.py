@@ -182,8 +182,9 @@ class Frames:
         from robosim.viz.drawing import drawer_of  # compiled, and imported on first use
 
         hidden = (hide,) if isinstance(hide, str) else tuple(hide)
-        drawer = drawer_of(self, width, height, geometry, forces, hidden)
-        return drawer.picture(self, camera, what)
+        sim: Any = self  # a whole simulation, of which this is a part
+        drawer = drawer_of(sim, width, height, geometry, forces, hidden)
+        return drawer.picture(sim, camera, what)
 
     def _frame(self, name: str) -> tuple[int | None, Frame]:
         """The body, None for the world, and its frame."""

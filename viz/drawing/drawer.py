@@ -481,8 +481,7 @@ def drawer_of(
     known = _DRAWERS.setdefault(sim, {})
     key = width, height, geometry, forces, hidden
     if key not in known:
-        options = {"geometry": geometry, "forces": forces, "hide": hidden}
-        known[key] = Drawer(sim.robot, width, height, **options)
+        known[key] = Drawer(sim.robot, width, height, geometry=geometry, forces=forces, hide=hidden)
     return known[key]
 
 
