@@ -273,10 +273,12 @@ class Lidar(RaySensor):
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """Shape of a reading."""
         return self.rings, self.columns
 
     @property
     def limits(self) -> tuple[float, float]:
+        """Least and largest measurement [m]."""
         return self.range  # type: ignore[return-value]
 
     @cached_property
@@ -291,6 +293,7 @@ class Lidar(RaySensor):
 
     @cached_property
     def rays(self) -> Array:
+        """Unit vectors (size, 3) of the rays in the sensor's axes."""
         around, up = self.angles
         level = np.cos(up)[:, None]
         z = np.broadcast_to(np.sin(up)[:, None], self.shape)
@@ -333,19 +336,23 @@ class HeightScan(RaySensor):
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """Shape of a reading."""
         x, y = self.grid
         return len(np.asarray(x)), len(np.asarray(y))
 
     @property
     def limits(self) -> tuple[float, float]:
+        """Least and largest measurement [m]."""
         return self.range  # type: ignore[return-value]
 
     @cached_property
     def rays(self) -> Array:
+        """Unit vectors (size, 3) of the rays in the sensor's axes."""
         return np.tile((0.0, 0.0, -1.0), (self.size, 1))
 
     @cached_property
     def starts(self) -> Array:
+        """Origins (1 or size, 3) [m] of the rays in the sensor's axes."""
         x, y = np.meshgrid(np.asarray(self.grid[0]), np.asarray(self.grid[1]), indexing="ij")
         return np.stack((x, y, np.zeros(self.shape)), axis=-1).reshape(-1, 3)
 
@@ -390,10 +397,12 @@ class DepthCamera(RaySensor):
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """Shape of a reading."""
         return self.height, self.width
 
     @property
     def limits(self) -> tuple[float, float]:
+        """Least and largest measurement [m]."""
         return self.range  # type: ignore[return-value]
 
     @cached_property
@@ -416,10 +425,12 @@ class DepthCamera(RaySensor):
 
     @cached_property
     def rays(self) -> Array:
+        """Unit vectors (size, 3) of the rays in the sensor's axes."""
         return np.asarray(self._unscaled * self.factors[:, None])
 
     @cached_property
     def factors(self) -> Array:
+        """Measurement over distance, (1 or size,)."""
         return np.asarray(1.0 / np.sqrt(np.sum(self._unscaled**2, axis=1)))
 
 
@@ -427,9 +438,9 @@ class DepthCamera(RaySensor):
 class RangeFinder(RaySensor):
     """MuJoCo's range finder: along z of a frame, or along the pixels of a camera.
 
-    A reading is a number, or an array: of one ray the fields of `data`, of a camera (height,
-    width), or (height, width, k) with k numbers of several fields. Here a ray that meets nothing
-    has the distance and depth -1, and zero for direction, point and normal.
+    A reading is a number, or an array of the fields of `data`. A camera has (height, width) of
+    them, or (height, width, k) with k numbers of several fields. Here a ray that meets nothing has
+    the distance and depth -1, and zero for direction, point and normal.
 
     Attributes
     ----------
@@ -462,6 +473,7 @@ class RangeFinder(RaySensor):
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """Shape of a reading."""
         told = sum(FIELDS[what] for what in self.data)
         last = (told,) if told > 1 else ()
         return last if self.camera is None else (self.camera.height, self.camera.width, *last)
@@ -476,6 +488,7 @@ class RangeFinder(RaySensor):
 
     @cached_property
     def rays(self) -> Array:
+        """Unit vectors (size, 3) of the rays in the sensor's axes."""
         if self.camera is None:
             return np.array([(0.0, 0.0, 1.0)])
         if self.camera.extent > 0:
@@ -486,6 +499,7 @@ class RangeFinder(RaySensor):
 
     @cached_property
     def starts(self) -> Array:
+        """Origins (1 or size, 3) [m] of the rays in the sensor's axes."""
         if self.camera is None or not self.camera.extent > 0:
             return np.zeros((1, 3))
         right, up = self._pixels

@@ -97,7 +97,7 @@ EXPECTED: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "30_gears": (
         ("gears.png",),
-        r"ratio -1\.6\d\d, of the teeth -1\.667\n.* by 0\.[01]\d mm\nthe teeth leave 0\.20 mm",
+        r"ratio -1\.6\d\d, of the teeth -1\.667\n.* by 0\.[01]\d mm; teeth leave 0\.20 mm",
     ),
     "26_identify": (("arm.parquet",), r"[+-]\d\.\d standard deviations from what it is"),
 }

@@ -126,9 +126,7 @@ def test_one_convex_problem_after_the_other(pile, dt, islands, at):
     sim.run(5 * dt)
 
 
-@pytest.mark.parametrize(
-    ("seed", "dt", "at"), [(254, 5, 0.28), (267, 10, 1.24), (659, 10, 0.22), (710, 5, 0.225)]
-)
+@pytest.mark.parametrize(("seed", "dt", "at"), [(659, 10, 0.22), (710, 5, 0.225)])
 def test_a_step_in_parts_of_several_lengths(seed, dt, at):
     """Of shapes with masses of 1 to 1e4: one part of it is hard, or a light body spins fast.
 

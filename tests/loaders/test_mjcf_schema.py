@@ -51,7 +51,7 @@ def test_what_is_told_is_counted(tmp_path):
         {"geom": 'solref=".01 1" solimp=".9 .95 .001" rgba="1 0 0 1" fluidshape="ellipsoid"'},
         {"rest": '<visual><map nonsense="1"/></visual><size njmax="5"/><statistic extent="1"/>'},
         {"rest": '<option solver="CG" iterations="5"><flag multiccd="enable"/></option>'},
-        {"more": '<camera name="c" mode="trackcom"/><light dir="0 0 1"/>'},
+        {"more": '<camera name="c"/><light dir="0 0 1"/>'},
     ],
 )
 def test_what_means_nothing_here_is_no_warning(tmp_path, parts):
