@@ -126,7 +126,9 @@ def test_one_convex_problem_after_the_other(pile, dt, islands, at):
     sim.run(5 * dt)
 
 
-@pytest.mark.parametrize(("seed", "dt", "at"), [(659, 10, 0.22), (710, 5, 0.225)])
+@pytest.mark.parametrize(
+    ("seed", "dt", "at"), [(659, 10, 0.22), (710, 5, 0.225), (870, 5, 0.215), (942, 5, 0.21)]
+)
 def test_a_step_in_parts_of_several_lengths(seed, dt, at):
     """Of shapes with masses of 1 to 1e4: one part of it is hard, or a light body spins fast.
 
