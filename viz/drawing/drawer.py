@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,10 +18,11 @@ from robosim.description.camera import Camera
 from robosim.description.mechanism import Mechanism
 from robosim.errors import OptionError
 from robosim.kernels.drawing import entries
+from robosim.runtime.background import cores
 from robosim.runtime.handles import Handle
 from robosim.runtime.notice import CompileNotice
 from robosim.runtime.threads import do_all
-from robosim.validation import Array, check_choice, shaped
+from robosim.validation import Array, check_choice, count, shaped
 from robosim.viz.drawing.marks import Marks
 from robosim.viz.drawing.parts import Gathered
 from robosim.viz.drawing.view import (
@@ -77,7 +77,7 @@ class Drawer:
     Raises
     ------
     OptionError
-        For a size below 1 or above 4096 pixels, or an unknown geometry.
+        For a size below 1 or above 4096 pixels, an unknown geometry, or fewer threads than one.
     ModelError
         For an unknown body.
     """
@@ -101,13 +101,14 @@ class Drawer:
         self.robot, self.size = robot, (_pixels("width", width), _pixels("height", height))
         self._samples = 2 if smooth else 1
         large = self.size[0] * self.size[1] > SMALL
-        self._threads = threads or (min(2, os.cpu_count() or 1) if large else 1)
+        few = min(2, cores()) if large else 1
+        self._threads = few if threads is None else count("threads", threads)
         self._ground = ground and draws_ground(robot)
         self._solid, self._shadows = is_solid(robot), shadows
         self._copies = 1 + ghosts
         gathered = Gathered()
         self._gather(gathered, geometry, {_body(robot, name) for name in hide})
-        self._seen: set[Camera] = set()
+        self._seen: WeakSet[Camera] = WeakSet()  # cameras that are outside of all shapes
         self._marks = Marks(gathered, robot, forces, self._copies * len(robot.bodies))
         self._bodies = np.array(gathered.bodies, dtype=np.int64)
         self._positions = np.array(gathered.positions).reshape(-1, 3)
@@ -268,15 +269,25 @@ class Drawer:
         if not own.any():
             lower, upper = x[:nb].min(axis=0), x[:nb].max(axis=0)
         else:
-            turns = R[self._bodies[own]] @ self._turns[own]
-            middle = np.einsum("nij,nj->ni", R[self._bodies[own]], self._positions[own])
-            middle += x[self._bodies[own]]
-            center, half = self._bounds[0][own], self._bounds[1][own]
-            middle += np.einsum("nij,nj->ni", turns, center)
+            places, turns = (one[own] for one in self._placed(x, R))
+            center, half = (one[own] for one in self._bounds)
+            middle = places + np.einsum("nij,nj->ni", turns, center)
             reach = np.einsum("nij,nj->ni", np.abs(turns), half)
             lower, upper = (middle - reach).min(axis=0), (middle + reach).max(axis=0)
         self._extent = extent_of(lower, upper, self._solid)
         self._following = Following(x[0])
+
+    def _placed(self, x: Array, R: Array) -> tuple[Array, Array]:
+        """Origins (n, 3) [m] and scaled axes (n, 3, 3) of all parts in the world."""
+        on = R[self._bodies]
+        places = x[self._bodies] + np.einsum("nij,nj->ni", on, self._positions)
+        return places, on @ self._turns
+
+    def _middles(self, parts: NDArray[np.void]) -> Array:
+        """Middles (n, 3) [m] of all parts in the camera's axes."""
+        return np.asarray(
+            parts["from_camera"] + np.einsum("nij,nj->ni", parts["to_camera"], self._bounds[0])
+        )
 
     def _moved(self, x: Array, time: float | None) -> Array:
         """How far the page's camera has moved; at once if no time is told."""
@@ -309,8 +320,7 @@ class Drawer:
 
     def _check_outside(self, camera: Camera, eye: Array, x: Array, R: Array) -> None:
         """Refuse a camera that would see the inner side of a shape only."""
-        turns = R[self._bodies] @ self._turns
-        places = x[self._bodies] + np.einsum("nij,nj->ni", R[self._bodies], self._positions)
+        places, turns = self._placed(x, R)
         own = np.flatnonzero(self._parts["shape"] >= 0)
         local = np.einsum("nji,nj->ni", turns[own], eye - places[own])
         near = np.all(np.abs(local - self._bounds[0][own]) <= self._bounds[1][own], axis=1)
@@ -341,8 +351,7 @@ class Drawer:
         shape = self.size[1], self.size[0]
         world, origin = set_view(view, sight, self._extent, shape, len(on.shadows), center)
         view["ground"], view["shadows"] = self._ground, self._shadows and what == "rgb"
-        turns = R[self._bodies] @ self._turns
-        places = x[self._bodies] + np.einsum("nij,nj->ni", R[self._bodies], self._positions)
+        places, turns = self._placed(x, R)
         parts["to_camera"] = sight.R.T @ turns
         parts["from_camera"] = (places - sight.eye) @ sight.R
         parts["to_light"] = world @ turns
@@ -354,8 +363,9 @@ class Drawer:
         """Of each part the coarsest level that looks as the part itself does from here."""
         if self._cells.shape[1] == 1:
             return
-        middle = parts["from_camera"] + np.einsum("nij,nj->ni", parts["to_camera"], self._bounds[0])
-        nearest = np.linalg.norm(middle, axis=1) - np.linalg.norm(self._bounds[1], axis=1)
+        nearest = np.linalg.norm(self._middles(parts), axis=1) - np.linalg.norm(
+            self._bounds[1], axis=1
+        )
         pixels = self._cells * focal / np.maximum(nearest, 1e-9)[:, None]
         level = np.sum(pixels <= COARSE, axis=1) - 1
         chosen = self._ranges[np.arange(len(parts)), np.maximum(level, 0)]
@@ -366,12 +376,12 @@ class Drawer:
         n, address = len(on.parts), handle.address
         on.nearness.fill(0.0)
         on.numbers.fill(-1)
-        entries.place_parts(address, samples, 0, n)
+        entries.place_parts(address, samples)
         rows = on.nearness.shape[0]
         jobs: list[Callable[[int], Any]] = []
         if what == "rgb" and self._shadows:
             on.shadows.fill(-np.inf)
-            jobs.append(lambda _: entries.cast_shadows(address, 0, n, 0, len(on.shadows)))
+            jobs.append(lambda _: entries.cast_shadows(address))
         # Depths and labels have all parts, also those that one sees through.
         everything = int(what != "rgb")
         jobs += [
@@ -392,10 +402,7 @@ class Drawer:
         )
         parts = on.parts
         pale = np.flatnonzero((parts["opacity"] < 1.0) & (parts["shown"] == 1))
-        centers = parts["from_camera"] + np.einsum(
-            "nij,nj->ni", parts["to_camera"], self._bounds[0]
-        )
-        for k in pale[np.argsort(-centers[pale, 2])]:
+        for k in pale[np.argsort(-self._middles(parts)[pale, 2])]:
             area = self._area(on, int(k), samples)
             if area is not None:
                 rows = samples * area[0], samples * area[1]

@@ -67,7 +67,7 @@ class Gathered:
     _closed: list[bool] = field(default_factory=list)
     _textures: list[tuple[int, int, int]] = field(default_factory=list)
     _texels: list[NDArray[np.float32]] = field(default_factory=list)
-    _images: dict[int, tuple[int, int]] = field(default_factory=dict)
+    _images: dict[bytes, tuple[int, int]] = field(default_factory=dict)
 
     def add_shape(self, body: int, shape: int, geometry: Geometry) -> int:
         """Add a shape of a body; returns the number of its part."""
@@ -192,11 +192,11 @@ class Gathered:
 
         image = geometry.texture
         assert image is not None
-        key = hash(bytes(image))
+        key = bytes(image)
         if key in self._images:
             return self._images[key]
         try:
-            with Image.open(io.BytesIO(bytes(image))) as file:
+            with Image.open(io.BytesIO(key)) as file:
                 texels = np.asarray(file.convert("RGB"), dtype=float) / 255.0
         except (UnidentifiedImageError, OSError) as error:
             raise ViewerError(f"the texture of '{geometry.name}' cannot be read: {error}") from None

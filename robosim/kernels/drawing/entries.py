@@ -13,11 +13,11 @@ SAME = 0.02  # parts of one shape whose depths differ by less than this share ar
 
 
 @entry
-def place_parts(address, samples, begin, end):
-    """Place the vertices of parts `begin` to `end` for the camera."""
+def place_parts(address, samples):
+    """Place the vertices of all parts for the camera."""
     on = load_drawing(address)
     view, placed, seen = on.views[0], on.placed, on.seen
-    for p in range(begin, end):
+    for p in range(on.parts.shape[0]):
         part = on.parts[p]
         if part.shown == 0:
             continue
@@ -33,14 +33,14 @@ def place_parts(address, samples, begin, end):
 
 
 @entry
-def cast_shadows(address, begin, end, first, last):
-    """Fill rows `first` to `last` of the map of shadows by parts `begin` to `end`."""
+def cast_shadows(address):
+    """Fill the map of shadows by all parts."""
     on = load_drawing(address)
     placed, faces, size = on.toward_sun, on.meshes.faces, on.shadows.shape[0]
     # Nothing is in the shade where no shadow falls, nor at the edge of the map.
     box = on.views[0].shaded
     box[0], box[1], box[2], box[3] = size + 0.0, 0.0, size + 0.0, 0.0
-    for p in range(begin, end):
+    for p in range(on.parts.shape[0]):
         part = on.parts[p]
         if part.shown == 0 or part.casts == 0:
             continue
@@ -52,7 +52,7 @@ def cast_shadows(address, begin, end, first, last):
         for face in range(part.faces[0], part.faces[1]):
             i, j, k = faces[face, 0], faces[face, 1], faces[face, 2]
             i, j, k = part.placed + i, part.placed + j, part.placed + k
-            fill_seen(placed, i, j, k, -part.closed, -1, first, last, on.shadows, on.numbers)
+            fill_seen(placed, i, j, k, -part.closed, -1, 0, size, on.shadows, on.numbers)
     for k in range(2):
         box[2 * k], box[2 * k + 1] = max(box[2 * k], 2.0), min(box[2 * k + 1], size - 4.0)
 
