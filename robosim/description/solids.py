@@ -95,23 +95,28 @@ def solid(shape: Geometry) -> Solid:
     return found
 
 
-def is_closed(vertices: Array, faces: Faces) -> bool:
+def is_closed(vertices: Array, faces: Faces, once: bool = True) -> bool:
     """Whether a mesh encloses a volume: each edge occurs once in both directions.
 
-    Vertices (n, 3) at equal positions count as one.
+    Vertices (n, 3) at equal positions count as one. Without `once`, edges may occur several times,
+    as often in one direction as in the other: where solids touch along an edge, for example.
     """
     if len(faces) == 0:
         return False
-    # Distinct rows are found by sorting them as bytes.
-    rows = np.ascontiguousarray(vertices + 0.0).view(np.dtype((np.void, 24))).ravel()
-    _, same = np.unique(rows, return_inverse=True)
-    triangles = same[faces]
+    triangles = places(vertices)[faces]
     distinct = np.all(triangles != np.roll(triangles, 1, axis=1), axis=1)
     triangles = triangles[distinct]  # triangles without area have no outside
     n = len(vertices)
     begins, ends = triangles.ravel(), np.roll(triangles, -1, axis=1).ravel()
     there, back = np.sort(begins * n + ends), np.sort(ends * n + begins)
-    return bool(np.array_equal(there, back) and np.all(np.diff(there) > 0))
+    return bool(np.array_equal(there, back) and (not once or np.all(np.diff(there) > 0)))
+
+
+def places(vertices: Array) -> NDArray[np.int64]:
+    """Numbers (n,) of the distinct positions of vertices (n, 3)."""
+    # Distinct rows are found by sorting them as bytes.
+    rows = np.ascontiguousarray(vertices + 0.0).view(np.dtype((np.void, 24))).ravel()
+    return np.asarray(np.unique(rows, return_inverse=True)[1])
 
 
 def enclosed(vertices: Array, faces: Faces) -> Solid:

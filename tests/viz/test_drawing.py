@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import trimesh
 from PIL import Image
 
 import robosim
@@ -22,6 +23,7 @@ from robosim.models import builders
 from robosim.rays import Scene
 from robosim.viz import Recorder
 from robosim.viz.drawing import Drawer
+from robosim.viz.drawing.levels import is_solid
 from robosim.viz.realtime import live
 from robosim.viz.rendering import render
 
@@ -209,6 +211,25 @@ def test_textures_are_drawn():
     assert left[0] > 2 * left[1]
     assert right[1] > 2 * right[0]
     assert top[2] > left[2] + 60
+
+
+def test_a_part_of_a_mesh_that_is_inside_out_is_seen_from_outside():
+    """As on the page, whose materials have two sides."""
+    corners = np.array([(x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 1)]) - 0.5
+    hull = trimesh.convex.convex_hull(corners)
+    beside = hull.vertices * 0.5 + (0.0, 0.0, 1.0)
+    pictures = []
+    for turned in (1, -1):
+        mesh = Geometry(
+            "mesh",
+            vertices=np.vstack((hull.vertices, beside)),
+            faces=np.vstack((hull.faces, 8 + hull.faces[:, ::turned])),
+        )
+        assert is_solid(np.asarray(mesh.vertices), np.asarray(mesh.faces)) == (turned == 1)
+        cube = builders.cube()
+        sim = robosim.Simulation(replace(cube, bodies=(replace(cube.bodies[0], visuals=(mesh,)),)))
+        pictures.append(sim.render(width=80, height=80, what="depth"))
+    np.testing.assert_allclose(pictures[0], pictures[1], rtol=1e-6)
 
 
 def test_threads_draw_the_same():

@@ -10,13 +10,15 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
+from robosim.description.solids import is_closed, places
 from robosim.viz.shapes import Triangles
 
 FEWEST = 1000  # triangles of a mesh that has levels
 FINEST = 1 / 512  # edge of the smallest cells, by the largest side of a mesh
 SMALLER = 0.7  # share of the triangles of the level before that a level may have
-SAME_PLACE = 1e-6  # by the largest side of a mesh: vertices so near are one
 
 
 class Level(NamedTuple):
@@ -61,22 +63,18 @@ def clustered(mesh: Triangles, cell: float) -> Triangles:
     return Triangles(positions, normals.astype(np.float32), faces.astype(np.uint32), None)
 
 
-def is_closed(mesh: Triangles) -> bool:
-    """Whether a mesh is the whole surface of a solid, seen from outside.
-
-    Then each edge is there as often in both directions, and the volume is positive.
-    """
-    if len(mesh.faces) == 0:
+def is_solid(vertices: NDArray[np.float64], faces: NDArray[np.int64]) -> bool:
+    """Whether triangles are the surfaces of solids, all of them seen from outside."""
+    if not is_closed(vertices, faces, once=False):
         return False
-    points = mesh.positions.astype(float)
-    step = SAME_PLACE * max(float(np.ptp(points, axis=0).max()), 1e-30)
-    _, place = np.unique(np.round(points / step), axis=0, return_inverse=True)
-    faces = place.reshape(-1)[mesh.faces.astype(np.int64)]
-    faces = faces[(faces[:, 0] != faces[:, 1]) & (faces[:, 1] != faces[:, 2])]
-    edges = np.concatenate((faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]))
-    n = len(points)
-    ahead, back = edges[:, 0] * n + edges[:, 1], edges[:, 1] * n + edges[:, 0]
-    if not np.array_equal(np.sort(ahead), np.sort(back)):
-        return False
-    a, b, c = (points[mesh.faces[:, k].astype(np.int64)] for k in range(3))
-    return float(np.einsum("ni,ni->", a, np.cross(b, c))) > 0
+    place = places(vertices)
+    corners = place[faces]
+    ends = np.concatenate((corners[:, :2], corners[:, 1:]))
+    n = int(place.max()) + 1
+    edges = coo_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(n, n))
+    count, part = connected_components(edges, directed=False)
+    # From the middle, so that a mesh far from its origin loses no digits.
+    a, b, c = ((vertices - vertices.mean(axis=0))[faces[:, k]] for k in range(3))
+    volumes = np.einsum("ni,ni->n", a, np.cross(b, c))
+    of_parts = np.bincount(part[corners[:, 0]], volumes, count)
+    return bool(np.all(of_parts[np.unique(part[corners])] > 0))

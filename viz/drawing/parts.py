@@ -17,14 +17,22 @@ from robosim.compiled.records.drawing import PART, TEXTURE
 from robosim.description.body import Geometry
 from robosim.errors import ViewerError
 from robosim.validation import Array
-from robosim.viz.drawing.levels import Level, is_closed, levels_of
+from robosim.viz.drawing.levels import Level, is_solid, levels_of
 from robosim.viz.shapes import Triangles, triangles
 
 SMALLEST = 1  # texels along an edge of the last level of a texture
 
 
 class Whole(NamedTuple):
-    """The triangles of a shape, in levels."""
+    """The triangles of a shape.
+
+    Attributes
+    ----------
+    levels : list of Level
+        The finest first.
+    closed : bool
+        Whether they are all of a solid, seen from outside.
+    """
 
     levels: list[Level]
     closed: bool
@@ -35,8 +43,8 @@ def made_once(geometry: Geometry) -> Whole:
     if geometry.kind != "mesh":
         return Whole([Level(0.0, triangles(geometry))], True)
     if geometry not in _WHOLE:
-        mesh = triangles(geometry)
-        _WHOLE[geometry] = Whole(levels_of(mesh), is_closed(mesh))
+        vertices, faces = np.asarray(geometry.vertices), np.asarray(geometry.faces)
+        _WHOLE[geometry] = Whole(levels_of(triangles(geometry)), is_solid(vertices, faces))
     return _WHOLE[geometry]
 
 
