@@ -46,6 +46,7 @@ LAYERS = {
     "files and views": ("loaders", "models", "viz"),
     "learning": ("gradients", "identification", "learning", "optimize", "policies"),
     "environments": ("envs", "ahead"),
+    "referee": ("referee",),
     "measuring": ("measuring",),
     "package": ("__init__",),
     "programs": ("cli", "bench", "experiments", "__main__"),

@@ -1,0 +1,1 @@
+"""What is wrong with a model, before any step."""
