@@ -54,7 +54,8 @@ class Fit(NamedTuple):
     parts : int
         Number of convex shapes.
     distance : float [m]
-        Largest distance of the shapes' surface from the mesh, to a hundredth of the mesh's size.
+        Largest distance of the shapes' surface from the mesh, to a hundredth of the mesh's size by
+        default.
     size : float [m]
         Diagonal of the mesh's bounding box.
     volume : float
@@ -115,14 +116,17 @@ def with_parts(mechanism: Mechanism, convex: Convex) -> Mechanism:
     return replace(mechanism, bodies=bodies, warnings=(*mechanism.warnings, *warnings))
 
 
-def fits(mechanism: Mechanism, convex: Convex = "hull") -> list[Fit]:
-    """How far collision shapes are from their meshes, of a mechanism loaded with their hulls."""
+def fits(mechanism: Mechanism, convex: Convex = "hull", fine: int = _FINE) -> list[Fit]:
+    """How far collision shapes are from their meshes, of a mechanism loaded with their hulls.
+
+    `fine` is the number of points along the size of a mesh, at which distances are measured.
+    """
     meshes = [s for body in mechanism.bodies for s in body.collisions if s.kind == "mesh"]
     wishes = _wishes(convex, mechanism, meshes)
     found = []
     for shape in meshes:
         divides = shape.name in wishes and not _why_not(shape)
-        found.append(_fit(shape, parts(shape, wishes[shape.name]) if divides else (shape,)))
+        found.append(_fit(shape, parts(shape, wishes[shape.name]) if divides else (shape,), fine))
     return found
 
 
@@ -253,7 +257,7 @@ def _decoded(found: disk_cache.Arrays) -> list[Array]:
     return corners
 
 
-def _fit(shape: Geometry, pieces: tuple[Geometry, ...]) -> Fit:
+def _fit(shape: Geometry, pieces: tuple[Geometry, ...], fine: int) -> Fit:
     """How well convex pieces follow a mesh."""
     from scipy.spatial import cKDTree
 
@@ -263,7 +267,7 @@ def _fit(shape: Geometry, pieces: tuple[Geometry, ...]) -> Fit:
     volume = sum(hull.volume for hull in hulls)
     closed = solids.is_closed(vertices, faces)
     own = abs(enclosed(vertices, faces).volume) if closed else np.nan
-    step = size / _FINE
+    step = size / fine
     tree = cKDTree(_surface_points(vertices, faces, step))
     distance = 0.0
     for k, hull in enumerate(hulls):

@@ -179,6 +179,23 @@ def _with_restitution(mechanism: Mechanism, e: float) -> Mechanism:
     return replace(mechanism, bodies=bodies, contacts=points)
 
 
+def file_of(name: str | os.PathLike[str]) -> Path | None:
+    """The file that `load` reads for a name or a path; None for a model that is built.
+
+    Raises
+    ------
+    LoadError
+        If there is none.
+    """
+    name = os.fspath(name)
+    if name in models.BUILT:
+        return None
+    prefix = f"{descriptions.PACKAGE}:"
+    if name.startswith(prefix):
+        return descriptions.find(name.removeprefix(prefix)).path
+    return models.path(name) if name in models.FILES else _find(name)
+
+
 def _load(name: str, options: LoadOptions) -> Mechanism:
     """`load` for a name or a path."""
     if name in models.BUILT:
@@ -198,7 +215,9 @@ def _load(name: str, options: LoadOptions) -> Mechanism:
             xacro_args={**found.xacro_args, **options.xacro_args},
         )
         return _load_file(found.path, name, options)
-    return _load_file(models.path(name) if name in models.FILES else _find(name), name, options)
+    path = file_of(name)
+    assert path is not None
+    return _load_file(path, name, options)
 
 
 def _load_file(path: Path, name: str, options: LoadOptions) -> Mechanism:

@@ -1,0 +1,105 @@
+"""What MuJoCo and Pinocchio make of the file, where they are installed."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import robosim
+from robosim.referee.doctor.case import Case
+from robosim.referee.doctor.effects import MUJOCO, PINOCCHIO
+from robosim.referee.finding import Finding
+
+SECONDS = 60.0  # that a library may take
+# Module, name, and distributions that may have it.
+LIBRARIES = (
+    ("mujoco", MUJOCO, ("mujoco", "mujoco-core")),
+    ("pinocchio", PINOCCHIO, ("pin", "pinocchio")),
+)
+DIFFERENT = 1e-6  # relative, of masses
+
+
+def readers(case: Case) -> Iterator[Finding]:
+    """Libraries that refuse the file, or make another robot of it."""
+    document = case.document
+    if document.path is None or not document.kind:
+        return
+    floating = case.robot is not None and case.robot.floating_base
+    for module, name, distributions in LIBRARIES:
+        if importlib.util.find_spec(module) is None:
+            continue
+        label = f"{name} {_version(distributions)}".strip()
+        told = _told(module, str(document.path), floating)
+        if "error" in told:
+            lines = [line for line in told["error"].splitlines() if line.strip()]
+            yield _finding(
+                case, "warning", label, f"does not load the file: {'; '.join(lines[:3])}", module
+            )
+        elif case.robot is not None:
+            yield from _compared(case, label, told)
+
+
+def _compared(case: Case, label: str, told: dict[str, Any]) -> Iterator[Finding]:
+    robot = case.model
+    if told["nv"] != robot.nv:
+        said = f"makes {told['nv']} degrees of freedom of it, and robosim {robot.nv}"
+        if case.document.kind == "urdf" and robot.nv - told["nv"] == 6 and robot.floating_base:
+            said += ": it fixes the base"
+        yield _finding(case, "note", label, said, "freedom")
+    elif abs(told["mass"] - robot.total_mass) > DIFFERENT * robot.total_mass:
+        yield _finding(
+            case,
+            "note",
+            label,
+            f"makes {told['mass']:.6g} kg of it, and robosim {robot.total_mass:.6g} kg",
+            "mass",
+        )
+
+
+def _finding(case: Case, severity: Any, label: str, said: str, module: str) -> Finding:
+    mend = "robosim convert writes a file that it loads" if module == "mujoco" else ""
+    path = case.document.path
+    return Finding(
+        "libraries", severity, label, said, mend, {}, None, "", None if path is None else str(path)
+    )
+
+
+def _version(distributions: tuple[str, ...]) -> str:
+    for name in distributions:
+        try:
+            return version(name)
+        except PackageNotFoundError:
+            continue
+    return ""
+
+
+def _told(module: str, file: str, floating: bool) -> dict[str, Any]:
+    """What a process that loads the file prints, or why it does not."""
+    command = [sys.executable, "-m", f"{robosim.__name__}.referee.doctor.in_library"]
+    try:
+        done = subprocess.run(
+            [*command, module, file, "floating" if floating else "fixed"],
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return {"error": f"it takes longer than {SECONDS:g} s"}
+    lines = done.stdout.strip().splitlines()
+    if done.returncode == 0 and lines:
+        try:
+            told = json.loads(lines[-1])
+        except json.JSONDecodeError:
+            told = None
+        if isinstance(told, dict):
+            return told
+    if done.returncode < 0:
+        return {"error": f"it crashes, by signal {-done.returncode}"}
+    last = done.stderr.strip().splitlines()[-1:] or ["no reason given"]
+    return {"error": last[0]}

@@ -1,0 +1,139 @@
+"""Checks of time steps: the longest one that explicit motors, springs and contacts take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from robosim.referee.doctor.case import Case
+from robosim.referee.doctor.effects import EFFECTS
+from robosim.referee.finding import Finding
+from robosim.validation import Array
+
+USUAL = 2e-3  # [s], MuJoCo's default
+NARROW = 1.5  # factor to the longest stable step that is told as a note
+SHORTEST, LONGEST = 1e-7, 1.0  # [s]
+SOLREF = 0.02  # [s], MuJoCo's default
+
+
+def timestep_of(case: Case) -> float:
+    """The time step of an MJCF file [s], or MuJoCo's default."""
+    for option in case.document.all("option"):
+        if (numbers := option.numbers("timestep")) and numbers[0] > 0:
+            return numbers[0]
+    return USUAL
+
+
+def motors(case: Case) -> Iterator[Finding]:
+    """Motors with gains, and springs of joints, that are unstable at the file's time step."""
+    gains = _gains(case)
+    if gains is None or case.mobility is None:
+        return
+    stiffness, damping, owners = gains
+    longest = _longest(case.mobility, stiffness, damping)
+    step = timestep_of(case)
+    if longest > NARROW * step or (case.document.kind != "mjcf" and longest > USUAL):
+        return
+    worst, alone = "", np.inf
+    for name, (k, d) in owners.items():
+        own = _longest(case.mobility, k, d)
+        if own < alone:
+            worst, alone = name, own
+    place = case.document.named(worst.split("'")[1])
+    given = case.document.kind == "mjcf"
+    yield Finding(
+        "timestep",
+        "warning" if longest < step else "note",
+        worst,
+        f"with forces from the beginning of each step, steps longer than {1e3 * longest:.3g} ms "
+        f"diverge; {'the file has' if given else 'a usual one is of'} {1e3 * step:.3g} ms",
+        f"timestep='{0.5 * longest:.2g}', integrator='implicitfast', armature, or lower gains",
+        EFFECTS["timestep"],
+        step / longest,
+        "",
+        place.file,
+        place.line,
+    )
+
+
+def _gains(case: Case) -> tuple[Array, Array, dict[str, tuple[Array, Array]]] | None:
+    """Stiffness and damping (nv, nv) of actuators and joints, and of each of them alone."""
+    robot = case.model
+    n = robot.nv
+    index = {name: k for k, name in enumerate(robot.v_names)}
+    owners: dict[str, tuple[Array, Array]] = {}
+    for actuator in robot.actuators:
+        if actuator.muscle is not None or actuator.place is not None:
+            continue
+        gears = [(index.get(name), gear) for name, gear in actuator.gears.items()]
+        if not gears or any(k is None or isinstance(gear, tuple) for k, gear in gears):
+            continue
+        row = np.zeros(n)
+        for k, gear in gears:
+            row[k] = gear
+        k, d = -actuator.bias[1], -actuator.bias[2]
+        if k > 0 or d > 0:
+            owners[f"actuator '{actuator.name}'"] = (
+                max(k, 0.0) * np.outer(row, row),
+                max(d, 0.0) * np.outer(row, row),
+            )
+    for position, (_, joint, number) in enumerate(case.coordinates()):
+        if joint.has_quaternion or joint.kind == "floating":
+            continue
+        k = float(joint.per_coordinate("stiffness")[number])
+        if k > 0:
+            one = np.zeros((n, n))
+            one[position, position] = 1.0
+            # Integrators take the damping of joints implicitly.
+            owners[f"joint '{joint.name}'"] = (k * one, 0.0 * one)
+    if not owners:
+        return None
+    stiffness = np.sum([k for k, _ in owners.values()], axis=0)
+    damping = np.sum([d for _, d in owners.values()], axis=0)
+    return stiffness, damping, owners
+
+
+def _longest(mobility: Array, stiffness: Array, damping: Array) -> float:
+    """The longest stable step [s] of v' = v - h W (K q + D v), q' = q + h v'."""
+    n = len(mobility)
+    a, b = mobility @ stiffness, mobility @ damping
+    eye = np.eye(n)
+
+    def stable(h: float) -> bool:
+        v = np.hstack((-h * a, eye - h * b))
+        q = np.hstack((eye, np.zeros((n, n)))) + h * v
+        return bool(np.abs(np.linalg.eigvals(np.vstack((q, v)))).max() <= 1 + 1e-9)
+
+    low, high = SHORTEST, LONGEST
+    if stable(high):
+        return np.inf
+    while high / low > 1.001:
+        middle = float(np.sqrt(low * high))
+        low, high = (middle, high) if stable(middle) else (low, middle)
+    return low
+
+
+def contacts(case: Case) -> Iterator[Finding]:
+    """Time constants of contacts and limits of an MJCF that are below two time steps."""
+    step = timestep_of(case)
+    if case.document.kind != "mjcf":
+        return
+    for element in case.document:
+        for attribute in ("solref", "solreflimit", "solreffriction"):
+            numbers = element.numbers(attribute)
+            if numbers is None or not 0 < numbers[0] < 2 * step:
+                continue
+            name = f"{element.tag} '{element.name}'" if element.name else f"<{element.tag}>"
+            yield Finding(
+                "solref",
+                "note",
+                name,
+                f"its {attribute} has a time constant of {1e3 * numbers[0]:.3g} ms, shorter than "
+                f"two time steps of {1e3 * step:.3g} ms",
+                f"timestep='{numbers[0] / 2:.2g}', or a time constant of {2 * step:.2g}",
+                EFFECTS["solref"],
+                2 * step / numbers[0],
+                "",
+                *element.place,
+            )
