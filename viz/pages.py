@@ -9,6 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from robosim.errors import ViewerError
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -90,3 +93,13 @@ def picture(drawn: Any, alt: str) -> str:
         drawn.savefig(buffer, format="svg", metadata={"Date": None})
     data = base64.b64encode(buffer.getvalue()).decode("ascii")
     return f'<img alt="{alt}" src="data:image/svg+xml;base64,{data}">'
+
+
+def pixels(drawn: NDArray[np.uint8], alt: str) -> str:
+    """A picture (height, width, 3) as an image."""
+    from PIL import Image
+
+    buffer = io.BytesIO()
+    Image.fromarray(drawn).save(buffer, format="PNG")
+    data = base64.b64encode(buffer.getvalue()).decode("ascii")
+    return f'<img alt="{alt}" src="data:image/png;base64,{data}">'

@@ -13,13 +13,14 @@ from robosim.cli.application import app, err
 
 # Imported because these modules add their commands to the application.
 from robosim.cli import catalogue, convert, runs, play, viewing, results, learn  # isort: skip
-from robosim.cli import reproduce, bench, warmup  # isort: skip
+from robosim.cli import reproduce, bench, warmup, doctor  # isort: skip
 
 __all__ = [
     "app",
     "bench",
     "catalogue",
     "convert",
+    "doctor",
     "learn",
     "main",
     "play",

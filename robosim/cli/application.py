@@ -22,6 +22,7 @@ EXAMPLES = (
     ("robosim simulate a1 --seconds 10 --log run.parquet", "simulate and log"),
     ("robosim replay run.parquet --open", "a log, shown again"),
     ("robosim compare a1 --peer pinocchio", "check against a peer"),
+    ("robosim doctor robot.urdf", "what is wrong with a model"),
     ("robosim convert a1 a1.xml", "write it as MJCF, or URDF"),
     ("robosim plot run.parquet", "a picture of the log"),
     ("robosim reproduce fig7b --out figures", "a paper's figure, run again"),

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from robosim import loaders
 from robosim.description.mechanism import Mechanism
 from robosim.errors import LoadError, ModelError, OptionError, known
-from robosim.loaders import load
 from robosim.loaders.sources import file_of
 from robosim.referee.doctor import (
     collisions,
@@ -109,6 +109,7 @@ def diagnose(
     *,
     skip: Iterable[str] = (),
     advance: Callable[[str], None] = lambda name: None,
+    load: Callable[[], Mechanism] | None = None,
     **options: Any,
 ) -> Diagnosis:
     """Look for what is wrong with a model, before any step.
@@ -121,6 +122,8 @@ def diagnose(
         See `CHECKS`.
     advance : callable(name of a check)
         Called before each check, and before loading.
+    load : callable() or None
+        Loads the model; None: `robosim.load` with the options.
     **options
         Those of `robosim.load`.
 
@@ -143,7 +146,7 @@ def diagnose(
     findings: list[Finding] = []
     robot = None
     try:
-        robot = load(model, **options)
+        robot = loaders.load(model, **options) if load is None else load()
     except (LoadError, ModelError) as error:
         if path is None or not path.is_file():
             raise

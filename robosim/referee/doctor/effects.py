@@ -52,7 +52,10 @@ EFFECTS: dict[str, Mapping[str, str]] = {
         "refuses the file", "refuses links of one name, and accepts joints", "refuses the file"
     ),
     "missing-mesh": _of(
-        "draws and collides without it, and says so", "refuses the file", "loads the bodies alone"
+        "refuses a file whose collision meshes are missing, unless contacts='none'; leaves out "
+        "drawn ones",
+        "refuses the file",
+        "loads the bodies alone",
     ),
     "hull": _of(
         "collides with the hull of the mesh, in up to 32 corners, unless convex='decompose'",

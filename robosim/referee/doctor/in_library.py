@@ -15,8 +15,8 @@ def _in_mujoco(file: str, floating: bool) -> dict[str, Any]:
     import mujoco
 
     model = mujoco.MjModel.from_xml_path(file)
-    masses = model.body_mass
-    return {"nv": int(model.nv), "mass": float(masses.sum())}
+    moving = model.body_weldid != 0
+    return {"nv": int(model.nv), "mass": float(model.body_mass[moving].sum())}
 
 
 def _in_pinocchio(file: str, floating: bool) -> dict[str, Any]:
@@ -36,7 +36,7 @@ READERS = {"mujoco": _in_mujoco, "pinocchio": _in_pinocchio}
 
 
 def main() -> None:
-    """Load, and print ``{"nv", "mass"}`` or ``{"error"}``."""
+    """Load, and print ``{"nv", "mass"}`` of what moves, or ``{"error"}``."""
     library, file, base = sys.argv[1:]
     try:
         told = READERS[library](file, base == "floating")

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-import robosim
-from robosim.referee.doctor.case import Case
+from robosim.referee.doctor.case import Case, moving
 from robosim.referee.doctor.effects import MUJOCO, PINOCCHIO
 from robosim.referee.finding import Finding
 
+PROGRAM = (sys.executable, "-m", "robosim.referee.doctor.in_library")
 SECONDS = 60.0  # that a library may take
 # Module, name, and distributions that may have it.
 LIBRARIES = (
@@ -38,7 +38,7 @@ def readers(case: Case) -> Iterator[Finding]:
         if "error" in told:
             lines = [line for line in told["error"].splitlines() if line.strip()]
             yield _finding(
-                case, "warning", label, f"does not load the file: {'; '.join(lines[:3])}", module
+                case, "warning", label, f"does not load the file: {'; '.join(lines[:3])}"
             )
         elif case.robot is not None:
             yield from _compared(case, label, told)
@@ -50,23 +50,19 @@ def _compared(case: Case, label: str, told: dict[str, Any]) -> Iterator[Finding]
         said = f"makes {told['nv']} degrees of freedom of it, and robosim {robot.nv}"
         if case.document.kind == "urdf" and robot.nv - told["nv"] == 6 and robot.floating_base:
             said += ": it fixes the base"
-        yield _finding(case, "note", label, said, "freedom")
-    elif abs(told["mass"] - robot.total_mass) > DIFFERENT * robot.total_mass:
-        yield _finding(
-            case,
-            "note",
-            label,
-            f"makes {told['mass']:.6g} kg of it, and robosim {robot.total_mass:.6g} kg",
-            "mass",
-        )
+        yield _finding(case, "note", label, said)
+        return
+    mass = sum(body.mass for body in moving(case))
+    if abs(told["mass"] - mass) > DIFFERENT * max(mass, told["mass"]):
+        said = f"makes {told['mass']:.6g} kg of what moves, and robosim {mass:.6g} kg"
+        yield _finding(case, "note", label, said)
 
 
-def _finding(case: Case, severity: Any, label: str, said: str, module: str) -> Finding:
-    mend = "robosim convert writes a file that it loads" if module == "mujoco" else ""
+def _finding(case: Case, severity: Any, label: str, said: str) -> Finding:
     path = case.document.path
-    return Finding(
-        "libraries", severity, label, said, mend, {}, None, "", None if path is None else str(path)
-    )
+    mend = "robosim convert writes a file that it loads" if severity == "warning" else ""
+    file = None if path is None else str(path)
+    return Finding("libraries", severity, label, said, mend, file=file)
 
 
 def _version(distributions: tuple[str, ...]) -> str:
@@ -80,10 +76,9 @@ def _version(distributions: tuple[str, ...]) -> str:
 
 def _told(module: str, file: str, floating: bool) -> dict[str, Any]:
     """What a process that loads the file prints, or why it does not."""
-    command = [sys.executable, "-m", f"{robosim.__name__}.referee.doctor.in_library"]
     try:
         done = subprocess.run(
-            [*command, module, file, "floating" if floating else "fixed"],
+            [*PROGRAM, module, file, "floating" if floating else "fixed"],
             capture_output=True,
             text=True,
             timeout=SECONDS,

@@ -120,6 +120,7 @@ RULES = (
         "note",
         "remove these lines of the SRDF",
     ),
+    Rule(r"neither a link nor a joint", "ignored", "note"),
     Rule(r"not active|cannot move against each other|magnetic|camera", "ignored", "note"),
     Rule(r"left out|not read|not here|stay where|without its higher|no such", "ignored", "warning"),
 )
@@ -140,7 +141,8 @@ def _as_told(warning: str, document: Document) -> Finding:
     if rule is None:
         rule = Rule("", "loader", "warning")
     names = _names(warning)
-    places = [place for name in names if (place := document.named(name)) != NOWHERE]
+    known = {name: place for name in names if (place := document.named(name)) != NOWHERE}
+    names, places = list(known) or names, list(known.values())
     file = None if document.path is None else str(document.path)
     place = places[0] if places else Place(file, None)
     head = re.match(r"(link|joint|body|loop_joint|drake:joint) '[^']*'", warning)
