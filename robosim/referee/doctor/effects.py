@@ -29,7 +29,7 @@ EFFECTS: dict[str, Mapping[str, str]] = {
     ),
     "effort": _of(
         "keeps the limit where a controller is asked to, as PD(limit=True)",
-        "clips the joint's motors to it, so that 0 is no motor",
+        "clips the joint's motors to it, and takes 0 as no limit",
         "stores it, and does not use it",
     ),
     "limits": _of(

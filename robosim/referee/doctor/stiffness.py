@@ -48,7 +48,8 @@ def motors(case: Case) -> Iterator[Finding]:
         worst,
         f"with forces from the beginning of each step, steps longer than {1e3 * longest:.3g} ms "
         f"diverge; {'the file has' if given else 'a usual one is of'} {1e3 * step:.3g} ms",
-        f"timestep='{0.5 * longest:.2g}', integrator='implicitfast', armature, or lower gains",
+        f"a time step of {0.5 * longest:.2g} s, armature, or lower gains; in MuJoCo "
+        "integrator='implicitfast' for kv",
         EFFECTS["timestep"],
         step / longest,
         "",
