@@ -261,6 +261,53 @@ def test_a_file_that_cannot_be_loaded_is_a_finding(tmp_path: Path) -> None:
     assert "cannot be loaded" in next(o.said for o in found.findings if o.check == "load")
 
 
+LOOP = """<mujoco>
+<worldbody>
+<site name="end" pos="{end} 0 1"/>
+<body name="a" pos="0 0 1"><joint name="j" axis="0 1 0"/>
+<geom type="capsule" fromto="0 0 0 0.3 0 0" size="0.02" mass="0.3"/>
+<body name="b" pos="0.3 0 0"><joint name="k" axis="0 1 0"/>
+<geom type="capsule" fromto="0 0 0 0.3 0 0" size="0.02" mass="0.3"/>
+<site name="tip" pos="0.3 0 0"/></body></body>
+</worldbody>
+<equality>
+<connect name="loop" site1="tip" site2="end"/>
+</equality>
+<keyframe>
+<key name="bent" qpos="0.4 {k}"/>
+</keyframe>
+</mujoco>
+"""
+
+
+@pytest.mark.parametrize(
+    ("end", "k", "told"),
+    [
+        (0.6, -0.9, [("note", "does not close in the pose 'bent': its ends are 0.0662")]),
+        (0.55, 0.0, [("note", "does not close in the pose 'bent': its ends are 0.234 m"),
+                     ("note", "does not close at home: its ends are 0.05 m")]),
+        (0.7, 0.0, [("error", "apart, and no pose was found in which all loops close"),
+                    ("note", "does not close in the pose 'bent'")]),
+    ],
+)  # fmt: skip
+def test_loops_that_do_not_close(
+    end: float, k: float, told: list[tuple[str, str]], tmp_path: Path
+) -> None:
+    text = LOOP.format(end=end, k=k)
+    found = [one for one in examined(text, tmp_path).findings if one.check == "loops"]
+    assert len(found) == len(told)
+    for one, (severity, said) in zip(found, told, strict=True):
+        assert (one.severity, one.element, one.line) == (severity, "joint 'loop'", 11)
+        assert said in one.said
+
+
+def test_loops_that_close(tmp_path: Path) -> None:
+    q = 2 * np.arccos(0.5 / 0.6)  # half of the angle at the knee
+    text = LOOP.format(end=0.5, k=q).replace('qpos="0.4', f'qpos="{-q / 2}')
+    found = [one for one in examined(text, tmp_path).findings if one.check == "loops"]
+    assert ["at home" in one.said for one in found] == [True]
+
+
 def test_no_model_is_an_error() -> None:
     with pytest.raises(LoadError, match="no_such_robot"):
         diagnose("no_such_robot")

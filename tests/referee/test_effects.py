@@ -182,7 +182,8 @@ def test_timestep_and_damping() -> None:
 
 def test_armature(tmp_path: Path) -> None:
     text = (
-        "<mujoco><worldbody><body><joint type='hinge' axis='0 0 1' armature='2'/>"
+        "<mujoco model='m'><worldbody><body name='b'>"
+        "<joint name='j' type='hinge' axis='0 0 1' armature='2'/>"
         "<inertial mass='1' pos='0 0 0' diaginertia='0.01 0.01 0.01'/></body></worldbody></mujoco>"
     )
     model = in_mujoco(text)

@@ -105,7 +105,7 @@ EFFECTS: dict[str, Mapping[str, str]] = {
         "adds it to the mass matrix",
     ),
     "loops": _of(
-        "refuses the state, or begins where the loop closes if a keyframe gives it",
+        "closes it at the start, by the nearest pose in which it does",
         "pulls the loop together in the first steps, with a jerk",
         "keeps it as a constraint model, which its plain algorithms ignore",
     ),

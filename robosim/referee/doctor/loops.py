@@ -9,7 +9,9 @@ import numpy as np
 from robosim import quaternions
 from robosim.description.joint import Joint
 from robosim.description.poses import body_poses
+from robosim.errors import RobosimError, StateError
 from robosim.referee.doctor.case import Case
+from robosim.referee.doctor.document import NOWHERE
 from robosim.referee.doctor.effects import EFFECTS
 from robosim.referee.finding import Finding
 from robosim.validation import Array
@@ -18,25 +20,45 @@ OPEN = 1e-4  # [m or rad]
 
 
 def closed(case: Case) -> Iterator[Finding]:
-    """Joints that close loops, and do not at home."""
-    poses = body_poses(case.model.tree_joints, case.home)
-    for joint in case.model.loop_joints:
-        error = _error(joint, poses)
-        if error > OPEN:
+    """Joints that close loops, and do not at home or in a pose that the file names."""
+    robot = case.model
+    named = [(f"in the pose '{name}'", q) for name, q in robot.configurations.items()]
+    for where, q in (("at home", case.home), *named):
+        poses = body_poses(robot.tree_joints, np.asarray(q))
+        for joint in robot.loop_joints:
+            error = _error(joint, poses)
+            if error <= OPEN:
+                continue
+            begins = where != "at home" or _start(case)
             place = case.document.joint(joint.name)
+            if place == NOWHERE:
+                place = case.document.named(joint.name)
             yield Finding(
                 "loops",
-                "warning",
+                "note" if begins else "error",
                 f"joint '{joint.name}'",
-                f"does not close at home: its ends are {error:.3g} m or rad apart",
-                "give a pose in which it does (a keyframe, an SRDF <group_state>), or mend the "
-                "positions of the anchors",
+                f"does not close {where}: its ends are {error:.3g} m or rad apart"
+                + ("" if begins else ", and no pose was found in which all loops close"),
+                "give a pose in which it does, or mend the positions of the anchors",
                 EFFECTS["loops"],
                 error,
                 "",
                 place.file,
                 place.line,
             )
+
+
+def _start(case: Case) -> bool:
+    """Whether a simulation closes the loops."""
+    from robosim.simulation import Simulation
+
+    try:
+        Simulation(case.model, islands=False)
+    except StateError:
+        return False
+    except RobosimError:
+        return True  # another fault, which others tell
+    return True
 
 
 def _error(joint: Joint, poses: dict[str | None, tuple[Array, Array]]) -> float:
@@ -49,4 +71,4 @@ def _error(joint: Joint, poses: dict[str | None, tuple[Array, Array]]) -> float:
     to_child = quaternions.multiply(quaternions.conjugate(q_a), q_b)
     turn = quaternions.multiply(quaternions.conjugate(np.asarray(joint.offset)), to_child)
     twist = 2.0 * joint.D_R.T @ turn[1:]
-    return float(np.abs(np.concatenate((shift, twist))).max(initial=0.0))
+    return float(max(np.linalg.norm(shift), np.linalg.norm(twist)))
