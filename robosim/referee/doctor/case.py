@@ -114,7 +114,7 @@ class Case:
 
         try:
             mass = Dynamics(self.model).mass_matrix(self.home)
-            return np.linalg.inv(mass)
+            return np.asarray(np.linalg.inv(mass))
         except (RobosimError, np.linalg.LinAlgError):
             return None
 

@@ -46,13 +46,13 @@ def missing(case: Case) -> Iterator[Finding]:
 
 def fit(case: Case) -> Iterator[Finding]:
     """Collision meshes that are far from the hulls that they count as."""
-    from robosim.loaders.convex import fits
+    from robosim.loaders.convex import Fit, fits
 
     try:
         found = fits(case.model, fine=COARSE)
     except LoadError:
         return
-    worst = {}
+    worst: dict[str, Fit] = {}
     for one in found:
         if one.far and (one.link not in worst or one.distance > worst[one.link].distance):
             worst[one.link] = one

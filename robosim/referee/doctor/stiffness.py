@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from robosim.description.actuator import Actuator
 from robosim.referee.doctor.case import Case
 from robosim.referee.doctor.effects import EFFECTS
 from robosim.referee.finding import Finding
@@ -67,32 +68,36 @@ def _gains(case: Case) -> tuple[Array, Array, dict[str, tuple[Array, Array]]] | 
     for actuator in robot.actuators:
         if actuator.muscle is not None or actuator.place is not None:
             continue
-        gears = [(index.get(name), gear) for name, gear in actuator.gears.items()]
-        if not gears or any(k is None or isinstance(gear, tuple) for k, gear in gears):
-            continue
         row = np.zeros(n)
-        for k, gear in gears:
-            row[k] = gear
-        k, d = -actuator.bias[1], -actuator.bias[2]
-        if k > 0 or d > 0:
-            owners[f"actuator '{actuator.name}'"] = (
-                max(k, 0.0) * np.outer(row, row),
-                max(d, 0.0) * np.outer(row, row),
-            )
+        for name, gear in actuator.gears.items():
+            if name not in index or isinstance(gear, tuple):
+                break
+            row[index[name]] = gear
+        else:
+            owners |= _of_actuator(actuator, row)
     for position, (_, joint, number) in enumerate(case.coordinates()):
         if joint.has_quaternion or joint.kind == "floating":
             continue
         k = float(joint.per_coordinate("stiffness")[number])
         if k > 0:
-            one = np.zeros((n, n))
-            one[position, position] = 1.0
             # Integrators take the damping of joints implicitly.
-            owners[f"joint '{joint.name}'"] = (k * one, 0.0 * one)
+            own = np.zeros((n, n))
+            own[position, position] = k
+            owners[f"joint '{joint.name}'"] = (own, np.zeros((n, n)))
     if not owners:
         return None
     stiffness = np.sum([k for k, _ in owners.values()], axis=0)
     damping = np.sum([d for _, d in owners.values()], axis=0)
     return stiffness, damping, owners
+
+
+def _of_actuator(actuator: Actuator, row: Array) -> dict[str, tuple[Array, Array]]:
+    """Stiffness and damping of an actuator with gears (nv,), if it has any."""
+    k, d = max(-actuator.bias[1], 0.0), max(-actuator.bias[2], 0.0)
+    if k == d == 0:
+        return {}
+    square = np.outer(row, row)
+    return {f"actuator '{actuator.name}'": (k * square, d * square)}
 
 
 def _longest(mobility: Array, stiffness: Array, damping: Array) -> float:
