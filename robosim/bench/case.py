@@ -18,6 +18,7 @@ PEERS = {
     "pinocchio": ("pinocchio", "Pinocchio", "pinocchio"),
     "pybullet": ("pybullet", "PyBullet", "engines"),
     "drake": ("pydrake", "Drake", "engines"),
+    "newton": ("newton", "Newton (Kamino)", "engines"),
 }
 
 
@@ -112,6 +113,7 @@ def versions() -> dict[str, str | None]:
         "pinocchio": "pin",
         "pybullet": "pybullet",
         "drake": "drake",
+        "newton": "newton",
     }
     found: dict[str, str | None] = {}
     for peer, distribution in distributions.items():

@@ -28,6 +28,7 @@ from robosim.bench import (
     precision,
     rays,
     recursive,
+    referee,
     start,
     worlds,
 )
@@ -56,6 +57,7 @@ CASES: tuple[Case, ...] = (
     *precision.CASES,
     *rays.CASES,
     *recursive.CASES,
+    *referee.CASES,
     *start.CASES,
     *worlds.CASES,
 )

@@ -199,6 +199,7 @@ def colour_of(who: str) -> str:
         ("Pinocchio", "#009E73"),
         ("PyBullet", "#CC79A7"),
         ("Drake", "#56B4E9"),
+        ("Newton", "#E69F00"),
     ):
         if who.startswith(name):
             return colour

@@ -1,0 +1,150 @@
+"""``python -m benchmarks.comparison``: writes docs/comparison.md from the referee's results.
+
+Runs `robosim bench referee` in this environment, with every simulator that is installed, and
+writes its results to benchmarks/results, and the page with its picture to docs. ``--from-results``
+writes the page anew from results that exist. A page of an earlier year is kept under its year.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from robosim.bench.referee.motions import MOTIONS, SCRIPTS, Motion
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS, PAGE = ROOT / "benchmarks/results", ROOT / "docs/comparison.md"
+STEPS = (1e-2, 2e-3, 1e-3)  # [s], of the columns
+NAMES = {
+    "mujoco": "MuJoCo", "drake": "Drake", "pybullet": "PyBullet", "newton": "Newton",
+}  # fmt: skip
+
+
+def page(told: dict[str, Any], date: str) -> str:
+    """The page, as Markdown."""
+    machine = told["machine"]
+    versions = ", ".join(
+        f"{name} {machine['peers'].get(key)}"
+        for key, name in NAMES.items()
+        if machine["peers"].get(key)
+    )
+    parts = [
+        "# robosim beside other simulators",
+        f"Measured on {date}: robosim {machine['robosim']}, {versions}. The machine has\n"
+        f"{machine['cores']} cores ({machine['processor']}).",
+        "Each motion has a right answer that is known. Each simulator has a script of its own for\n"
+        "each motion, some twenty lines in the words of its own library. Settings are its defaults,\n"
+        "and those that its documentation recommends for accuracy. The scripts are in\n"
+        "[robosim/bench/referee/scripts](../robosim/bench/referee/scripts), and each runs by itself:\n"
+        "corrections by people who know a simulator better than we do are welcome.\n"
+        "`python -m benchmarks.comparison` runs all of them and writes this page.",
+        "![errors over CPU times](comparison.png)",
+        "Times are CPU times of a whole run, without starting and compiling: the median of three\n"
+        "processes. Newton is made for GPUs, and runs on the processor here.",
+        *(section(motion, told["rows"]) for motion in MOTIONS),
+        better(told["targets"]),
+        "Missing here: Genesis, and Newton's LOX. Newton has no script for grasp, loop and pendulum.\n"
+        "Motions that are computed to an accuracy are in [accuracy](accuracy.md), also by Drake's\n"
+        "CENIC.",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def section(motion: Motion, rows: list[dict[str, Any]]) -> str:
+    """The table of a motion."""
+    head = [f"{1e3 * step:g} ms" for step in STEPS]
+    lines = [
+        f"## {motion.title[0].upper()}{motion.title[1:]}",
+        "",
+        f"{motion.answer} The columns have the {motion.error} by time step.",
+        "",
+        f"| simulator | settings | {' | '.join(head)} | CPU at 2 ms [ms] |",
+        f"|---|---|{'---|' * (len(STEPS) + 1)}",
+    ]
+    lines += table(motion, rows)
+    lines += [
+        f"\n{row['who']} {row['note'].removeprefix('cannot: ')} here."
+        for row in rows
+        if row["settings"] == motion.name
+    ]
+    return "\n".join(lines)
+
+
+def table(motion: Motion, rows: list[dict[str, Any]]) -> Iterator[str]:
+    """The lines of a motion's table, by simulator and setting."""
+    found: dict[tuple[str, str], dict[float, dict[str, Any]]] = {}
+    for row in rows:
+        name, _, setting = row["settings"].partition(": ")
+        if name == motion.name and setting:
+            step = row["figures"].get("timestep [s]", -row["figures"].get("accuracy", 0.0))
+            found.setdefault((row["who"], setting), {})[step] = row
+    for (who, setting), by_step in found.items():
+        if min(by_step) < 0:
+            for step, row in by_step.items():
+                told = f"{setting}, accuracy {-step:g}"
+                error, cpu = row["errors"][motion.error], 1e-3 * row["cpu_us"]
+                yield f"| {who} | {told} | {_told(error)} | | | {cpu:.3g} |"
+            continue
+        cells = [
+            _told(by_step[step]["errors"][motion.error]) if step in by_step else ""
+            for step in STEPS
+        ]
+        cpu = f"{1e-3 * by_step[2e-3]['cpu_us']:.3g}" if 2e-3 in by_step else ""
+        yield f"| {who} | {setting} | {' | '.join(cells)} | {cpu} |"
+
+
+def _told(error: float | None) -> str:
+    if error is None:
+        return "diverges"
+    return "0" if error == 0 else f"{error:.2g}"
+
+
+def better(targets: list[dict[str, Any]]) -> str:
+    """Where another simulator needs less time for its smallest error."""
+    lost = [one for one in targets if not one["reached"]]
+    lines = ["## Where others are better", ""]
+    if not lost:
+        lines.append(
+            "Nowhere on this page: for the smallest error of each other simulator, robosim needs less\n"
+            "CPU time. What others do better is in the [README](../README.md)."
+        )
+    for one in lost:
+        lines.append(f"- {one['what']}: {one['measured']:.3g}")
+    return "\n".join(lines)
+
+
+def kept(text: str, year: int) -> Path | None:
+    """Where a page of another year is kept; None for one of this year."""
+    found = re.search(r"Measured on (\d{4})", text)
+    if found is None or int(found.group(1)) == year:
+        return None
+    return PAGE.with_name(f"comparison-{found.group(1)}.md")
+
+
+def main() -> None:
+    """Run the referee and write the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--from-results", action="store_true", help="write the page only")
+    wanted = parser.parse_args()
+    if not wanted.from_results:
+        command = [sys.executable, "-m", "robosim", "bench", "referee", "--out", str(RESULTS)]
+        subprocess.run(command, check=True)
+    results = RESULTS / "referee.json"
+    told = json.loads(results.read_text(encoding="utf-8"))
+    date = datetime.date.fromtimestamp(results.stat().st_mtime)
+    if PAGE.exists() and (old := kept(PAGE.read_text(encoding="utf-8"), date.year)):
+        old.write_text(PAGE.read_text(encoding="utf-8"), encoding="utf-8")
+    PAGE.write_text(page(told, date.isoformat()), encoding="utf-8")
+    PAGE.with_suffix(".png").write_bytes((RESULTS / "referee.png").read_bytes())
+    print(f"written: {PAGE.relative_to(ROOT)}, from {len(list(SCRIPTS.glob('*_*.py')))} scripts")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Scripts of the referee, one for each motion and simulator; each runs by itself."""

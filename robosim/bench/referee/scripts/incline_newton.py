@@ -1,0 +1,35 @@
+"""A cube on an incline 1 degree below its angle of friction, in Newton: creep in 5 s [m]."""
+
+import json
+import math
+import time
+
+import newton
+import warp as wp
+
+wp.config.quiet = True
+Kamino = newton.solvers.SolverKamino
+ANGLE = math.atan(0.5) - math.radians(1)
+GRAVITY = (9.81 * math.sin(ANGLE), 0.0, -9.81 * math.cos(ANGLE))
+for backend in ("padmm", "dvi"):
+    for h in (1e-2, 5e-3):
+        builder = newton.ModelBuilder(gravity=GRAVITY)
+        Kamino.register_custom_attributes(builder)
+        shape = builder.default_shape_cfg
+        shape.mu, shape.density, shape.margin, shape.gap = 0.5, 1000.0, 0.0, 0.0
+        cube = builder.add_body(xform=wp.transform((0, 0, 0.05), wp.quat_identity()))
+        builder.add_shape_box(cube, hx=0.05, hy=0.05, hz=0.05)
+        builder.add_ground_plane()
+        model = builder.finalize()
+        config = Kamino.Config(dynamics_solver=backend, use_collision_detector=True)
+        solver, control = Kamino(model, config), model.control()
+        first, second = model.state(), model.state()
+        newton.eval_fk(model, model.joint_q, model.joint_qd, first)
+        solver.step(first, second, control, None, h)  # compiles
+        begin = time.process_time()
+        for _ in range(round(5 / h)):
+            solver.step(first, second, control, None, h)
+            first, second = second, first
+        cpu = time.process_time() - begin
+        error = math.hypot(*first.body_q.numpy()[0, :2].tolist())
+        print(json.dumps({"setting": backend, "timestep": h, "error": error, "cpu": cpu}))
