@@ -13,6 +13,7 @@ import json
 import re
 import subprocess
 import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -37,24 +38,37 @@ def page(told: dict[str, Any], date: str) -> str:
     )
     parts = [
         "# robosim beside other simulators",
-        f"Measured on {date}: robosim {machine['robosim']}, {versions}. The machine has\n"
-        f"{machine['cores']} cores ({machine['processor']}).",
-        "Each motion has a right answer that is known. Each simulator has a script of its own for\n"
-        "each motion, some twenty lines in the words of its own library. Settings are its defaults,\n"
-        "and those that its documentation recommends for accuracy. The scripts are in\n"
-        "[robosim/bench/referee/scripts](../robosim/bench/referee/scripts), and each runs by itself:\n"
-        "corrections by people who know a simulator better than we do are welcome.\n"
-        "`python -m benchmarks.comparison` runs all of them and writes this page.",
+        _wrapped(
+            f"Measured on {date}: robosim {machine['robosim']}, {versions}.",
+            f"The machine has {machine['cores']} cores ({machine['processor']}).",
+        ),
+        _wrapped(
+            "Each motion has a right answer that is known. Each simulator has a script of its own",
+            "for each motion, some twenty lines in the words of its own library. Settings are its",
+            "defaults, and those that its documentation recommends for accuracy. Scripts are in",
+            "[robosim/bench/referee/scripts](../robosim/bench/referee/scripts), and each runs by",
+            "itself. Corrections by people who know a simulator better than we do are welcome.",
+            "`python -m benchmarks.comparison` runs all of them and writes this page.",
+        ),
         "![errors over CPU times](comparison.png)",
-        "Times are CPU times of a whole run, without starting and compiling: the median of three\n"
-        "processes. Newton is made for GPUs, and runs on the processor here.",
+        _wrapped(
+            "Times are CPU times of a whole run, without starting and compiling: the median of",
+            "three processes. Newton is made for GPUs, and runs on the processor here.",
+        ),
         *(section(motion, told["rows"]) for motion in MOTIONS),
         better(told["targets"]),
-        "Missing here: Genesis, and Newton's LOX. Newton has no script for grasp, loop and pendulum.\n"
-        "Motions that are computed to an accuracy are in [accuracy](accuracy.md), also by Drake's\n"
-        "CENIC.",
+        _wrapped(
+            "Missing here: Genesis, and Newton's LOX. Newton has no script for the grasp, the loop",
+            "and the pendulum. Motions that are computed to an accuracy are in",
+            "[accuracy](accuracy.md), also by Drake's CENIC.",
+        ),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _wrapped(*sentences: str) -> str:
+    """A paragraph in lines of the width of all documents."""
+    return textwrap.fill(" ".join(sentences), 98, break_long_words=False, break_on_hyphens=False)
 
 
 def section(motion: Motion, rows: list[dict[str, Any]]) -> str:
@@ -63,7 +77,7 @@ def section(motion: Motion, rows: list[dict[str, Any]]) -> str:
     lines = [
         f"## {motion.title[0].upper()}{motion.title[1:]}",
         "",
-        f"{motion.answer} The columns have the {motion.error} by time step.",
+        _wrapped(motion.answer, f"The columns have the {motion.error} by time step."),
         "",
         f"| simulator | settings | {' | '.join(head)} | CPU at 2 ms [ms] |",
         f"|---|---|{'---|' * (len(STEPS) + 1)}",
@@ -109,15 +123,14 @@ def _told(error: float | None) -> str:
 def better(targets: list[dict[str, Any]]) -> str:
     """Where another simulator needs less time for its smallest error."""
     lost = [one for one in targets if not one["reached"]]
-    lines = ["## Where others are better", ""]
-    if not lost:
-        lines.append(
-            "Nowhere on this page: for the smallest error of each other simulator, robosim needs less\n"
-            "CPU time. What others do better is in the [README](../README.md)."
+    if lost:
+        told = "\n".join(f"- {one['what']}: {one['measured']:.3g}" for one in lost)
+    else:
+        told = _wrapped(
+            "Nowhere on this page: for the smallest error of each other simulator, robosim needs",
+            "less CPU time. What others do better is in the [README](../README.md).",
         )
-    for one in lost:
-        lines.append(f"- {one['what']}: {one['measured']:.3g}")
-    return "\n".join(lines)
+    return f"## Where others are better\n\n{told}"
 
 
 def kept(text: str, year: int) -> Path | None:

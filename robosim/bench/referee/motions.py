@@ -64,7 +64,7 @@ MOTIONS = (
     Motion(
         "grasp",
         "two fingers hold a cube",
-        "how far it has sunk after 5 s [m]",
+        "way that it sinks within 5 s [m]",
         "Friction can carry 32 N, and the cube weighs 9.8 N.",
     ),
     Motion(

@@ -8,10 +8,10 @@ from pathlib import Path
 import pybullet
 
 FINGER = """<robot name="finger"><link name="base"/><link name="finger"><inertial><mass
-value="0.2"/><inertia ixx="3e-4" iyy="2e-4" izz="2e-4" ixy="0" ixz="0" iyz="0"/></inertial><collision><geometry>
-<box size="0.04 0.1 0.1"/></geometry></collision></link><joint name="slide" type="prismatic"><parent
-link="base"/><child link="finger"/><axis xyz="1 0 0"/><dynamics damping="10"/><limit lower="-1"
-upper="1" effort="99" velocity="9"/></joint></robot>"""
+value="0.2"/><inertia ixx="3e-4" iyy="2e-4" izz="2e-4" ixy="0" ixz="0" iyz="0"/></inertial>
+<collision><geometry><box size="0.04 0.1 0.1"/></geometry></collision></link><joint name="slide"
+type="prismatic"><parent link="base"/><child link="finger"/><axis xyz="1 0 0"/><dynamics
+damping="10"/><limit lower="-1" upper="1" effort="99" velocity="9"/></joint></robot>"""
 with tempfile.TemporaryDirectory() as folder:
     file = Path(folder) / "finger.urdf"
     file.write_text(FINGER, encoding="utf-8")

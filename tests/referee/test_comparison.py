@@ -1,0 +1,127 @@
+"""The scripts of the referee run by themselves, and the page says what they print."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks import comparison
+from robosim.bench.referee import race
+from robosim.bench.referee.motions import ENGINES, MOTIONS, SCRIPTS, script
+from robosim.bench.report import Row, Timing
+
+LINES = 75  # of a script, at most
+
+
+def test_scripts_belong_to_motions_and_simulators() -> None:
+    found = {file.stem for file in SCRIPTS.glob("*.py")} - {"__init__"}
+    known = {f"{motion.name}_{engine}" for motion in MOTIONS for engine in ENGINES}
+    assert found <= known
+    for motion in MOTIONS:
+        for engine in ("robosim", "mujoco", "drake", "pybullet"):
+            assert script(motion.name, engine), (motion.name, engine)
+
+
+@pytest.mark.parametrize("file", sorted(SCRIPTS.glob("*_*.py")), ids=lambda file: file.stem)
+def test_scripts_are_short_and_stand_alone(file: Path) -> None:
+    text = file.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= LINES
+    assert "bench" not in text
+    assert ("import robosim" in text) == file.stem.endswith("_robosim")
+
+
+@pytest.mark.parametrize("motion", MOTIONS, ids=lambda motion: motion.name)
+def test_robosim_is_right(motion: race.Motion) -> None:
+    found, note = race.run_script(motion.name, "robosim")
+    assert note == ""
+    worst = {"slide": 1e-4, "incline": 1e-6, "drop": 0.0, "pendulum": 1e-4}
+    for one in found:
+        assert one["error"] <= worst.get(motion.name, 1e-9)
+        assert one["cpu"] > 0
+
+
+def test_mujoco_slides_too() -> None:
+    pytest.importorskip("mujoco")
+    found, note = race.run_script("slide", "mujoco")
+    assert note == ""
+    assert {one["setting"] for one in found} >= {"default"}
+    assert all(0 < one["error"] < 0.01 for one in found)
+
+
+class TestScriptsThatFail:
+    @pytest.fixture
+    def folder(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        monkeypatch.setattr("robosim.bench.referee.motions.SCRIPTS", tmp_path)
+        return tmp_path
+
+    def _ran(self, folder: Path, text: str) -> tuple[list[dict[str, object]], str]:
+        (folder / "slide_drake.py").write_text(text, encoding="utf-8")
+        return race.run_script("slide", "drake")
+
+    def test_a_crash_keeps_what_was_printed(self, folder: Path) -> None:
+        line = '{"setting": "a", "timestep": 0.1, "error": 1, "cpu": 1}'
+        text = f"import os\nprint('noise{line}', flush=True)\nos.kill(os.getpid(), 11)\n"
+        found, note = self._ran(folder, text)
+        assert [one["setting"] for one in found] == ["a"]
+        assert note == "crashes, by signal 11"
+
+    def test_an_error_is_told(self, folder: Path) -> None:
+        assert self._ran(folder, "raise ValueError('no such thing')") == (
+            [], "ValueError: no such thing"
+        )  # fmt: skip
+
+    def test_a_hang_ends(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(race, "SECONDS", 0.5)
+        assert self._ran(folder, "import time; time.sleep(60)") == ([], "takes longer than 0.5 s")
+
+
+def _row(who: str, told: str, error: float, cpu: float, step: float) -> Row:
+    times = (1e6 * cpu,)
+    return Row(
+        who, told, Timing(times, times), {MOTIONS[0].error: error}, 0, {"timestep [s]": step}
+    )
+
+
+ROWS = [
+    _row("robosim", "slide: default", 1e-3, 1.0, 1e-2),
+    _row("robosim", "slide: default", 1e-4, 2.0, 2e-3),
+    _row("MuJoCo", "slide: best", 1e-2, 1.0, 1e-2),
+    _row("MuJoCo", "slide: best", 1e-3, 8.0, 2e-3),
+    _row("Drake", "slide: sap", 1e-6, 8.0, 2e-3),
+    _row("Drake", "slide: sap", np.nan, 8.0, 1e-3),
+]
+
+
+def test_times_are_compared_at_the_smallest_error() -> None:
+    mujoco, drake = race.targets_of(ROWS, MOTIONS[0])
+    assert mujoco.measured == pytest.approx(1 / 8)
+    assert mujoco.reached
+    assert drake.measured == np.inf
+    assert not drake.reached
+
+
+def test_the_page_has_all_rows_and_says_who_is_better() -> None:
+    rows = [row.to_dict() for row in ROWS]
+    rows.append(Row("PyBullet", "slide", None, note="cannot: crashes, by signal 11").to_dict())
+    told = {
+        "machine": {"robosim": "1", "cores": 2, "processor": "P", "peers": {"mujoco": "4.0.0"}},
+        "rows": rows,
+        "targets": [one.to_dict() for one in race.targets_of(ROWS, MOTIONS[0])],
+    }
+    text = comparison.page(told, "2026-05-04")
+    assert "Measured on 2026-05-04: robosim 1, MuJoCo 4.0.0." in text
+    assert "| robosim | default | 0.001 | 0.0001 |  | 2e+03 |" in text
+    assert "| Drake | sap |  | 1e-06 | diverges | 8e+03 |" in text
+    assert "PyBullet crashes, by signal 11 here." in text
+    assert "- slide: CPU time for the smallest error of Drake / its own: inf" in text
+    assert "of MuJoCo / its own:" not in text
+    assert all(len(line) <= 100 or line.startswith("|") for line in text.splitlines())
+
+
+def test_a_page_of_another_year_is_kept() -> None:
+    assert comparison.kept("Measured on 2025-01-02: x", 2026) == (
+        comparison.PAGE.with_name("comparison-2025.md")
+    )
+    assert comparison.kept("Measured on 2026-01-02: x", 2026) is None
