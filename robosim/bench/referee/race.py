@@ -86,16 +86,16 @@ def rows_of(motion: Motion, setup: Setup) -> Iterator[Row]:
 
 def lines_of(rows: Iterable[Row], motion: Motion) -> dict[tuple[str, str], Line]:
     """Errors and CPU times of a motion, from coarse to fine, by simulator and setting."""
-    found: dict[tuple[str, str], Line] = {}
+    runs: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for row in rows:
         name, _, setting = row.told.partition(": ")
-        if row.timing is None or name != motion.name:
-            continue
-        style = STYLES[sum(who == row.who for who, _ in found) % len(STYLES)]
-        label = f"{row.who}, {setting}"
-        line = Line(label, style, colour_of(row.who), [])
-        runs = found.setdefault((row.who, setting), line).runs
-        runs.append((row.errors[motion.error], 1e-6 * row.timing.median))
+        if row.timing is not None and name == motion.name:
+            run = row.errors[motion.error], 1e-6 * row.timing.median
+            runs.setdefault((row.who, setting), []).append(run)
+    found: dict[tuple[str, str], Line] = {}
+    for (who, setting), own in runs.items():
+        style = STYLES[sum(of == who for of, _ in found) % len(STYLES)]
+        found[who, setting] = Line(f"{who}, {setting}", style, colour_of(who), own)
     return found
 
 

@@ -3,8 +3,6 @@
 import json
 import time
 
-import numpy as np
-
 import robosim
 
 FINGER = """<body pos="{x} 0 0"><joint name="{n}" type="slide" axis="1 0 0" damping="10"/><geom
@@ -14,12 +12,18 @@ mass="1" friction="0.8"/></body></worldbody><actuator><motor joint="a"/><motor j
 </actuator></mujoco>"""
 fingers = FINGER.format(x=-0.07, n="a") + FINGER.format(x=0.07, n="b")
 robot = robosim.load(SCENE.format(fingers=fingers), ground=False, self_collision=True)
+
+
+def press(sim: robosim.Simulation) -> tuple[float, float]:
+    """Forces of the fingers [N]."""
+    return 20.0, -20.0
+
+
 for h in (1e-2, 5e-3, 2e-3, 1e-3):
     sim = robosim.Simulation(robot, h)
-    force = np.array([20.0, -20.0])
-    sim.copy().run(h, lambda _, force=force: force)
+    sim.copy().run(h, press)
     begin = time.process_time()
-    sim.run(5, lambda _, force=force: force)
+    sim.run(5, press)
     cpu = time.process_time() - begin
     error = abs(sim.q[4])
     print(json.dumps({"setting": "default", "timestep": h, "error": error, "cpu": cpu}))
