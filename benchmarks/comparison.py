@@ -11,8 +11,10 @@ import argparse
 import datetime
 import json
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -146,16 +148,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--from-results", action="store_true", help="write the page only")
     wanted = parser.parse_args()
-    if not wanted.from_results:
-        command = [sys.executable, "-m", "robosim", "bench", "referee", "--out", str(RESULTS)]
-        subprocess.run(command, check=True)
     results = RESULTS / "referee.json"
+    if not wanted.from_results:
+        with tempfile.TemporaryDirectory() as folder:
+            command = [sys.executable, "-m", "robosim", "bench", "referee", "--out", folder]
+            subprocess.run(command, check=True)
+            shutil.copy(Path(folder) / "referee.json", results)
+            shutil.copy(Path(folder) / "referee.png", PAGE.with_suffix(".png"))
     told = json.loads(results.read_text(encoding="utf-8"))
     date = datetime.date.fromtimestamp(results.stat().st_mtime)
     if PAGE.exists() and (old := kept(PAGE.read_text(encoding="utf-8"), date.year)):
         old.write_text(PAGE.read_text(encoding="utf-8"), encoding="utf-8")
     PAGE.write_text(page(told, date.isoformat()), encoding="utf-8")
-    PAGE.with_suffix(".png").write_bytes((RESULTS / "referee.png").read_bytes())
     print(f"written: {PAGE.relative_to(ROOT)}, from {len(list(SCRIPTS.glob('*_*.py')))} scripts")
 
 
