@@ -177,7 +177,7 @@ class Windings:
         self._mean, self._square = -np.expm1(-x) / x, -np.expm1(-2 * x) / (2 * x)
         self._arriving = -np.expm1(-x)
         cooling = timestep / (m.thermal_resistance * m.thermal_capacity)
-        self._warm, self._heated = np.exp(-cooling), -np.expm1(-cooling)
+        self._heated = -np.expm1(-cooling)
 
     def reset(self, rows: Rows) -> None:
         """No current, and the ambient temperature."""
@@ -217,14 +217,16 @@ class Windings:
         m = self._motor
         if not np.isfinite(m.temperature_limit).any():
             return np.broadcast_to(m.current_limit, self.currents.shape)
-        steady = (m.temperature_limit - self._warm * self.temperatures) / self._heated
-        power = np.maximum((steady - m.ambient) / m.thermal_resistance, 0.0)
+        rise = (m.temperature_limit - self.temperatures) / self._heated
+        rise += self.temperatures - m.ambient
+        power = np.maximum(rise / m.thermal_resistance, 0.0)
         return np.minimum(m.current_limit, np.sqrt(power / m.resistance))
 
     def _warm_up(self, power: Array, rows: Rows) -> None:
         m = self._motor
-        steady = m.ambient + m.thermal_resistance * power
-        after = steady + self._warm * (self.temperatures - steady)
+        # In differences, which keep their digits where the thermal resistance is large.
+        rise = m.ambient - self.temperatures + m.thermal_resistance * power
+        after = self.temperatures + self._heated * rise
         self.temperatures[rows] = after[rows]
 
 
