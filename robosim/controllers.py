@@ -17,17 +17,24 @@ from robosim.control.controllers import (
     trot,
     zero,
 )
+from robosim.control.motors import PID, DCMotor, Delay, LearnedActuator, Motors, Rate
 from robosim.validation import Array
 
 __all__ = [
     "BUILT_IN",
     "GAINS",
     "PD",
+    "PID",
     "Array",
     "Compiled",
     "Controller",
+    "DCMotor",
+    "Delay",
     "Gait",
+    "LearnedActuator",
     "Motion",
+    "Motors",
+    "Rate",
     "check_torques",
     "holds_over",
     "resolve",
