@@ -18,6 +18,7 @@ from robosim.control.controllers import (
     zero,
 )
 from robosim.control.motors import PID, DCMotor, Delay, LearnedActuator, Motors, Rate
+from robosim.loaders.motor_files import load_motors
 from robosim.validation import Array
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "Rate",
     "check_torques",
     "holds_over",
+    "load_motors",
     "resolve",
     "stand",
     "trot",

@@ -79,7 +79,7 @@ class Motors:
                 one.check(self._joints)
         self.__name__ = "Motors"
         self._begin_rows(1, None)
-        self._sim: Any = lambda: None
+        self._sim: Any = _nothing
 
     def __repr__(self) -> str:
         names = [type(one).__name__ for one in (self.law, *self.stages)]
@@ -147,7 +147,8 @@ class Motors:
         self.aims = Aims(*np.zeros((3, n, nu)))
         self._held = np.zeros((n, nu))
         self._count = np.zeros(n, dtype=np.int64)
-        self._seen, self._acted = np.full((2, n), np.nan)
+        self._acted = np.full(n, np.nan)
+        self._last: tuple[Array, Array] | None = None
         self._law: Law | None = None
         self._before: list[Memory] = []
         self._after: list[Memory] = []
@@ -177,11 +178,27 @@ class Motors:
         if isinstance(self.law, Periodic) and hasattr(self.law, "copy"):
             other.law = self.law.copy()
         other._begin_rows(1, None)
-        other._sim = lambda: None
+        other._sim = _nothing
         return other
 
-    def reset(self) -> None:
-        """Begin anew: no integrals and currents, empty delays, ambient temperatures."""
+    def __getstate__(self) -> dict[str, Any]:
+        """What a pickle or a deep copy has: all but the memory, which begins anew there."""
+        return {"robot": self.robot, "law": self.law, "stages": self.stages}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        Motors.__init__(self, state["robot"], state["law"], *state["stages"])
+
+    def reset(self, rows: Rows | None = None) -> None:
+        """Begin anew: no integrals and currents, empty delays, ambient temperatures.
+
+        Parameters
+        ----------
+        rows : (n,) of bool, or None
+            The states of a batch that begin anew; None: all.
+        """
+        if rows is not None:
+            self._reset_rows(rows)
+            return
         self._begin_rows(self._n, self._timestep)
         if self._law is not None:
             self._law.serve(self._sim())
@@ -284,24 +301,23 @@ class Motors:
             self._law.serve(sim)
 
     def due(self, time: Array) -> NDArray[np.bool_]:
-        """Whether robots (n,) act at these times (n,) [s]: at the beginning of each time step.
+        """Whether robots (n,) act at these times (n,) [s]: all do, in each time step.
 
-        The memory of a robot whose time goes back begins anew.
+        The memory of a robot begins anew if its time is not a time step after it acted last.
         """
         assert self._timestep is not None
         slack = _SLACK * self._timestep
-        back = ~(time >= self._seen - slack) | ~(time <= self._acted + self._timestep + slack)
-        if back.any():
-            self._reset_rows(back)
-        self._seen = time.copy()
-        return np.asarray(back | (time >= self._acted + self._timestep - slack))
+        other = ~(np.abs(time - (self._acted + self._timestep)) <= slack)
+        if other.any():
+            self._reset_rows(other)
+        return np.ones(len(time), dtype=bool)
 
     def _reset_rows(self, rows: Rows) -> None:
         assert self._law is not None
         self._law.reset(rows)
         for one in (*self._before, *self._after):
             one.reset(rows)
-        self._count[rows] = 0
+        self._count[rows], self._acted[rows] = 0, np.nan
 
     def act(
         self, time: Array, q: Array, v: Array, forces: Array | None, due: NDArray[np.bool_]
@@ -349,7 +365,7 @@ class Motors:
     def __call__(self, sim: Formulation) -> Array:
         """Torques (nu,) for the next step of a simulation.
 
-        A second call at the same time returns the same torques.
+        A second call in the same state at the same time returns the same torques.
 
         Raises
         ------
@@ -357,9 +373,15 @@ class Motors:
             If a time is no whole number of time steps, or as `act`.
         """
         self.serve(sim, 1, sim.timestep)
-        time = np.array([sim.time])
-        due = self.due(time)
-        if due.any():
+        time, q, v = np.array([sim.time]), sim.q[None], sim.v[None]
+        again = self._last is not None and self._acted[0] == time[0]
+        if not (again and all(map(np.array_equal, self._last or (), (q, v)))):
+            due = self.due(time)
             forces = sim.contact_forces()[None, :, 2] if self.needs_forces else None
-            self.act(time, sim.q[None], sim.v[None], forces, due)
+            self.act(time, q, v, forces, due)
+            self._last = q.copy(), v.copy()
         return self.aims.torques[0].copy()
+
+
+def _nothing() -> None:
+    """In place of a reference to a simulation."""

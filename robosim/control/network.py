@@ -88,6 +88,10 @@ class Network:
         if any(one.type not in _FLOATS for one in states):
             raise self.error("has states that are no floats")
 
+    def __reduce__(self) -> tuple[type[Network], tuple[Path]]:
+        """A pickle has the name of the file, which is read again."""
+        return type(self), (self.file,)
+
     def error(self, reason: str, alternatives: Sequence[str] = ()) -> LoadError:
         """The error to raise for this file."""
         return LoadError(reason, file=self.file, alternatives=alternatives)
