@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -353,6 +356,44 @@ def test_the_memory_begins_anew_where_time_goes_back():
     assert (motors.temperatures == 20.0).all()
 
 
+def test_a_state_that_is_set_anew_after_one_step_begins_anew():
+    """Its time is that at which the motors acted last, and its memory is of another run."""
+    robot = robosim.load("double_pendulum")
+    sim, motors = Simulation(robot, H), Motors(robot, (2.0, 1.0), Delay(H, (0.5, 0.5)))
+    assert sim.run(H, motors).tau[0].tolist() == [0.5, 0.5]
+    sim.set_state(np.array((0.3, 0.1)))
+    assert sim.run(2 * H, motors).tau[:2].tolist() == [[0.5, 0.5], [2.0, 1.0]]
+    batch = BatchSimulation(robot, 2, H, lanes=False)
+    for _ in range(2):
+        tau = batch.rollout(1, controller=motors).tau
+        assert tau.tolist() == [[[0.5, 0.5]], [[0.5, 0.5]]]
+        batch.set_state(np.array((0.3, 0.1)))
+
+
+def test_the_same_instant_asks_once():
+    robot, calls = wheels(), []
+    sim = sim_of(robot)
+
+    def law(time, q, v):
+        calls.append(time[0])
+        return 1.0
+
+    motors = Motors(robot, law)
+    assert motors(sim) == motors(sim)
+    assert calls == [0.0]
+
+
+@pytest.mark.parametrize("copied", [lambda x: pickle.loads(pickle.dumps(x)), copy.deepcopy])
+def test_pickles_and_copies_are_other_motors(copied):
+    robot = robosim.load("double_pendulum")
+    motors = Motors(robot, PID(0.5, 30, 20, 1), Rate(500), Delay(2 * H), thermal())
+    tau = Simulation(robot, H).run(0.02, motors).tau
+    assert motors.integrals.any()
+    other = copied(motors)
+    assert not other.integrals.any()
+    assert np.array_equal(Simulation(robot, H).run(0.02, other).tau, tau)
+
+
 def test_one_state_of_a_batch_begins_anew_alone():
     robot = robosim.load("double_pendulum")
     batch, motors = BatchSimulation(robot, 2, H, lanes=False), all_of(robot)
@@ -412,7 +453,9 @@ def test_a_network_in_a_file_is_a_learned_actuator(tmp_path):
     actuator = LearnedActuator(linear([8.0, 0.0, -0.5, 0.0]), lags=(0.0, 0.001), torque_scale=2.0)
     sim = sim_of(robot)
     sim.set_state((0.25, 0.5), (1.0, 2.0))
-    found = Motors(robot, (1.0, 1.0), actuator)(sim)
+    motors = Motors(robot, (1.0, 1.0), actuator)
+    found = motors(sim)
+    assert pickle.loads(pickle.dumps(motors))(sim).tolist() == found.tolist()
     assert found == pytest.approx((2 * (8 * 0.75 - 0.5), 2 * (8 * 0.5 - 1.0)))
     with pytest.raises(LoadError, match=r"takes 4 inputs, and a LearnedActuator with 3 lags has 6"):
         LearnedActuator(linear([8.0, 0.0, -0.5, 0.0]))
@@ -423,6 +466,9 @@ def test_a_network_of_another_shape_is_refused():
     for network in (lambda inputs: np.zeros(3), lambda inputs: inputs):
         with pytest.raises(ControllerError, match=r"gave shape .* for 2 joints with 6 inputs"):
             sim_of(robot).run(0.01, Motors(robot, 0.0, LearnedActuator(network)))
+    nan = Motors(robot, 0.0, LearnedActuator(lambda inputs: np.array((0.0, np.nan))))
+    with pytest.raises(ControllerError, match=r"Motors gave nan for 'j1' at t = 0 s"):
+        sim_of(robot).run(0.01, nan)
     with pytest.raises(ControllerError, match="gave 'x', which is not torques"):
         sim_of(robot).run(0.01, Motors(robot, 0.0, LearnedActuator(lambda inputs: "x")))
 
