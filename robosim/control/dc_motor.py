@@ -63,8 +63,8 @@ class DCMotor:
         Temperature of the ambience, and of the winding at the beginning.
     command : "torque" or "voltage"
         Meaning of commands: torques [N m] that the joint would have without losses of the gears, or
-        voltages [V]. Torques are set by an ideal current loop: the current at the end of the step
-        is that of the torque, unless a limit prevents it.
+        voltages [V]. An ideal current loop sets torques: unless a limit prevents it, the current at
+        the end of the step is that of the torque.
 
     Raises
     ------

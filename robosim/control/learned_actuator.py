@@ -20,8 +20,8 @@ ORDERS = ("positions first", "velocities first")
 class LearnedActuator:
     """Torques by a network from a history of position errors and speeds of each joint.
 
-    One network serves all joints, one at a time, as for ANYmal [Hwangbo et al., Learning agile and
-    dynamic motor skills for legged robots, Science Robotics, 2019]. Commands are position targets
+    One network serves all joints, one at a time, as for ANYmal [Hwangbo et al., Learning agile
+    motor skills, Science Robotics, 2019]. Commands are position targets
     [rad or m]. Histories begin with the first values.
 
     Parameters

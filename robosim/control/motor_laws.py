@@ -44,8 +44,8 @@ class PID:
     target : (nu,), (n, nu), or a function of times (n,) [s] that returns targets (n, nu)
         [rad or m]; may be changed at any time.
     kp, ki, kd : float or (nu,)
-        Gains of position, integral and velocity [N m/rad, N m/(rad s), N m s/rad] for torques
-        [N m]; for voltages [V/rad, V/(rad s), V s/rad], and so on.
+        Gains of position, integral and velocity: for torques [N m/rad, N m/(rad s), N m s/rad],
+        for voltages [V/rad, V/(rad s), V s/rad].
     limit : float or (nu,), or None
         Largest command in both directions; None: no limit.
     velocity : as target [rad/s or m/s]; may be changed at any time

@@ -24,9 +24,9 @@ def with_backlash(
 ) -> Mechanism:
     """A copy of the mechanism in which links have a play behind the gears that drive them.
 
-    The joint of a link becomes two: first the joint as it was, with its name, motor, rotor, limits
-    and friction, then a free one, ``NAME_play``, with hard limits at plus and minus half the play.
-    The coordinate of the first is the angle that an encoder at the motor measures. The angle of the
+    The joint of a link becomes two. The first is the joint as it was, with its name, motor, rotor,
+    limits and friction. The second is free, ``NAME_play``, with hard limits at plus and minus half
+    the play. The coordinate of the first is the angle that an encoder at the motor measures. The angle of the
     link is the sum of both. Elements that name the joint belong to the motor: sensors, actuators,
     tendons and couplings. In between is a carrier, a body with little mass.
 

@@ -34,8 +34,8 @@ class Torques:
     joints : tuple of names, or None
         The actuated coordinates that actions drive; None: all. The others get no torque.
     motors : tuple of Delay, Rate and DCMotor
-        Stages that the torques pass, as of `robosim.controllers.Motors`. They act in each time
-        step, and their memory begins anew with each episode.
+        Stages that the torques pass in each time step, as of `robosim.controllers.Motors`. The
+        memory of stages begins anew with each episode.
     """
 
     scale: ArrayLike | None = None
