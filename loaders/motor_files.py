@@ -29,8 +29,8 @@ def load_motors(robot: Mechanism, path: str | os.PathLike[str], law: Any = None)
     `Delay`, `Rate`, `DCMotor` or `LearnedActuator`, and arguments of that class by their names. A
     ``law`` has the arguments of a `PID`. A value is a number for all joints, a list in the order of
     ``robot.actuated_names``, or a table of joints. In a table, "default" stands for joints without
-    a value. The ``target`` of a law may be the name of a pose, such as "home". Networks are searched
-    for beside the file.
+    a value. The ``target`` of a law may be the name of a pose, such as "home". Networks are
+    searched for beside the file.
 
     Parameters
     ----------

@@ -26,9 +26,9 @@ def with_backlash(
 
     The joint of a link becomes two. The first is the joint as it was, with its name, motor, rotor,
     limits and friction. The second is free, ``NAME_play``, with hard limits at plus and minus half
-    the play. The coordinate of the first is the angle that an encoder at the motor measures. The angle of the
-    link is the sum of both. Elements that name the joint belong to the motor: sensors, actuators,
-    tendons and couplings. In between is a carrier, a body with little mass.
+    the play. The coordinate of the first is the angle that an encoder at the motor measures. The
+    angle of the link is the sum of both. Elements that name the joint belong to the motor:
+    sensors, actuators, tendons and couplings. In between is a carrier, a body with little mass.
 
     Parameters
     ----------
