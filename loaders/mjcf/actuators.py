@@ -12,10 +12,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from robosim.description.actuator import Actuator
+from robosim.description.actuator import Actuator, ControlDelay
 from robosim.description.names import free_name
 from robosim.loaders.mjcf.anchors import Anchor, Anchors, Scalars
 from robosim.loaders.mjcf.compiler import Compiler
+from robosim.loaders.mjcf.dc_motors import read_dc_motor
 from robosim.loaders.mjcf.defaults import ACTUATORS, Defaults
 from robosim.loaders.mjcf.joints import Spec
 from robosim.loaders.mjcf.links import Links
@@ -41,7 +42,9 @@ _KNOWN = (
     "damper",
     "cylinder",
     "muscle",
+    "dcmotor",
 )
+_INTERPOLATIONS = ("zoh", "linear", "cubic")
 
 
 @dataclass
@@ -113,6 +116,8 @@ def read_actuators(
                 notes.add("actuators with gains or biases of users and plugins are left out", name)
             elif gears or site:
                 actuator = _actuator(resolved, name, gears, compiler, notes)
+                if actuator is None:
+                    continue
                 _add_rotor(resolved, actuator, found, notes)
                 if site is not None:
                     wrench = tuple(_gear(resolved).tolist())
@@ -233,9 +238,19 @@ def _actuator(
     gears: dict[str, float | tuple[float, ...]],
     compiler: Compiler,
     notes: Notes,
-) -> Actuator:
-    """An actuator whose force is affine in control, length and velocity, or a muscle."""
-    gain, bias = _gain_and_bias(node)
+) -> Actuator | None:
+    """An actuator whose force is affine in control, length and velocity, or a muscle.
+
+    None for a motor with another number of controls than one.
+    """
+    motor = None
+    if node.tag == "dcmotor":
+        motor = read_dc_motor(node, notes, name)
+        if motor is None:
+            return None
+        gain, bias = motor.gain, motor.bias
+    else:
+        gain, bias = _gain_and_bias(node)
     muscle = PENDING if is_muscle(node) else None
     limits = {}
     for what in ("ctrl", "force"):
@@ -249,6 +264,9 @@ def _actuator(
             if always and lower < 0:
                 raise node.error(f"'ctrlrange' of a damper must not be negative, not {lower:g}")
         limits[what] = lower, upper
+    activation = read_activation(node, compiler, notes, name) if motor is None else motor.activation
+    if motor is not None and node.has("saturation"):
+        limits["force"] = -motor.largest_force, motor.largest_force
     return Actuator(
         name,
         gears=gears,
@@ -256,10 +274,26 @@ def _actuator(
         bias=bias,
         control_range=limits["ctrl"],
         force_range=limits["force"],
-        activation=read_activation(node, compiler, notes, name),
+        activation=activation,
         muscle=muscle,
         in_parent=node.has("jointinparent"),
+        delay=_delay(node, notes, name),
     )
+
+
+def _delay(node: Node, notes: Notes, name: str) -> ControlDelay | None:
+    """The delay of the control, with a memory of some samples; None without one."""
+    seconds, samples = node.number("delay", 0.0), node.number("nsample", 0.0)
+    kind = node.choice("interp", _INTERPOLATIONS, "zoh")
+    if seconds < 0 or samples < 0 or samples != int(samples):
+        raise node.error("'delay' and 'nsample' must not be negative, and samples be whole")
+    if seconds == 0:
+        return None
+    if samples == 0:
+        raise node.error("'delay' needs a memory: an 'nsample' of one or more")
+    if kind == "cubic":
+        notes.add("controls are interpolated linearly, not by cubics", name)
+    return ControlDelay(seconds, int(samples), "linear" if kind == "cubic" else kind)
 
 
 def _add_rotor(node: Node, actuator: Actuator, found: Actuation, notes: Notes) -> None:
