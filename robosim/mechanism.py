@@ -1,9 +1,10 @@
-"""Mechanisms, standing poses of known robots, and plays of their gears."""
+"""Mechanisms, their keyframes, standing poses of known robots, and plays of gears."""
 
 from __future__ import annotations
 
 from robosim.description.backlash import with_backlash
+from robosim.description.keyframe import Instant, Keyframe
 from robosim.description.mechanism import Mechanism
 from robosim.description.stance import Stance
 
-__all__ = ["Mechanism", "Stance", "with_backlash"]
+__all__ = ["Instant", "Keyframe", "Mechanism", "Stance", "with_backlash"]

@@ -19,6 +19,7 @@ from robosim.loaders.mjcf.compiler import Compiler
 from robosim.loaders.mjcf.dc_motors import read_dc_motor
 from robosim.loaders.mjcf.defaults import ACTUATORS, Defaults
 from robosim.loaders.mjcf.joints import Spec
+from robosim.loaders.mjcf.keyframes import Slots
 from robosim.loaders.mjcf.links import Links
 from robosim.loaders.mjcf.muscles import (
     PENDING,
@@ -60,12 +61,15 @@ class Actuation:
         Muscles among the actuators.
     added : dict of str to (float, float)
         Rotor and damping that joints have from their actuators.
+    slots : list of Slots
+        All actuators of the file, in its order, with their numbers of controls and activations.
     """
 
     actuators: list[Actuator] = field(default_factory=list)
     driven: set[str] = field(default_factory=set)
     muscles: dict[str, MuscleSpec] = field(default_factory=dict)
     added: dict[str, tuple[float, float]] = field(default_factory=dict)
+    slots: list[Slots] = field(default_factory=list)
 
     def moved_by(self, spec: Spec) -> Spec:
         """A joint with the effects of its actuators."""
@@ -108,6 +112,7 @@ def read_actuators(
             names |= {node.name} - {""}
             resolved = defaults.resolve(node)
             name = node.name or free_name(f"actuator{len(found.actuators)}", own)
+            found.slots.append(_slots(resolved, name))
             gears = _gears(resolved, scalars, tendons, links, found, notes, name)
             site = None if gears else _site(resolved, anchors, scalars, links, found, notes, name)
             if node.tag not in _KNOWN and (gears or site):
@@ -130,6 +135,26 @@ def read_actuators(
     for tendon, indices in limited.items():
         _limit_effort(found, indices, tendons.efforts[tendon], tendon, notes)
     return found
+
+
+def _slots(node: Node, name: str) -> Slots:
+    """How many controls and activations of keyframes an actuator has."""
+    if node.tag == "plugin" or node.has("actdim"):
+        return Slots(name, None if node.tag == "plugin" else 1, None)
+    if node.tag == "dcmotor":
+        inputs = node.attributes.get("input", "voltage").split()
+        states = [node.has("inductance"), node.has("thermal"), node.has("lugre")]
+        gains = node.some_numbers("controller", np.zeros(6), fill=True)
+        controls = 0 if inputs == ["none"] else len(inputs)
+        return Slots(name, controls, sum(states) + int(gains[1] != 0) + int(gains[3] != 0))
+    if node.tag in ("orientation", "pid"):
+        return Slots(name, None, None)
+    active = {"muscle", "intvelocity", "cylinder"}
+    kind = node.attributes.get("dyntype", "none") if node.tag == "general" else "none"
+    if kind in ("user", "dcmotor"):
+        return Slots(name, 1, None)
+    filtered = node.tag == "position" and node.number("timeconst", 0.0) > 0
+    return Slots(name, 1, int(node.tag in active or kind != "none" or filtered))
 
 
 def _foreign(node: Node) -> bool:

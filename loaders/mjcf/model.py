@@ -48,7 +48,7 @@ from robosim.loaders.mjcf.joints import (
     runs,
     with_springdamper,
 )
-from robosim.loaders.mjcf.keyframes import read_keyframes
+from robosim.loaders.mjcf.keyframes import read_keyframes, with_keyframes
 from robosim.loaders.mjcf.limits import with_limit_springs
 from robosim.loaders.mjcf.links import Link, find_links, with_base
 from robosim.loaders.mjcf.meshes import Meshes
@@ -242,6 +242,8 @@ class _Model:
         mechanism = self.equalities.at_reference(mechanism, self._reference())
         mechanism = with_muscles(mechanism, self.actuation.muscles, self._reference(), self.notes)
         mechanism = with_damping(mechanism, self._reference())
+        if mechanism.configurations:
+            mechanism = with_keyframes(mechanism, self.root, self.actuation.slots, self.notes)
         return at_home(mechanism, self._reference(), self.options, self.notes)
 
     def _driven(self, joint: Joint) -> Joint:

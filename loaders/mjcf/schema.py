@@ -169,6 +169,6 @@ ELEMENTS: dict[str, Element] = {
         acting=_ACTUATOR_KIND.acting - set(_MOTOR.split()),
     ),
     "keyframe": _element("", children="key"),
-    "key": _element("qpos", "ctrl plastic time", "qvel act mpos mquat"),
+    "key": _element("qpos qvel act ctrl time", "plastic", "mpos mquat"),
     "include": _element("file"),
 }

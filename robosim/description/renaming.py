@@ -78,6 +78,7 @@ def renamed(robot: W, prefix: str) -> W:
         world_frames=tuple(_frame(frame, prefix) for frame in robot.world_frames),
         world_visuals=tuple(_geometry(shape, prefix) for shape in robot.world_visuals),
         configurations={prefix + name: q for name, q in robot.configurations.items()},
+        keyframes={prefix + name: key.renamed(prefix) for name, key in robot.keyframes.items()},
         warnings=told,
         **pairs,
     )  # fmt: skip
