@@ -16,7 +16,7 @@ from robosim.description.obstacles import AnyShape, as_obstacles
 from robosim.errors import LoadError
 from robosim.loaders import descriptions, nearby, texts
 from robosim.loaders.contacts import chosen, with_open_meshes_noticed
-from robosim.loaders.options import Convex, LoadOptions
+from robosim.loaders.options import Convex, LoadOptions, Motion
 from robosim.loaders.packages import example_robot_data
 from robosim.models import ModelInfo, stances
 from robosim.overlaps import ties_beside_obstacles, without_overlaps
@@ -42,6 +42,7 @@ def load(
     restitution: float = 0.0,
     compliant: bool = False,
     convex: Convex = "hull",
+    mocap: Mapping[str, Motion] | None = None,
 ) -> Mechanism:
     """Load a robot or mechanism.
 
@@ -95,6 +96,10 @@ def load(
         What collision meshes count as. "decompose": parts that are convex, found by CoACD (extra
         ``decompose``) and kept on disk. An integer: at most so many. Another number: to this
         threshold of concavity, from 0.01 on in place of 0.05. Terrain keeps its hollows anyway.
+    mocap : mapping of mocap bodies of an MJCF to functions of time
+        A function of a time [s] gives the pose (7,) of its body's frame in the world, position [m]
+        and quaternion. Such a body is on a `floating` joint with that `motion`, which adds to q
+        and v. Other mocap bodies stay where they are.
 
     Raises
     ------
@@ -134,6 +139,7 @@ def load(
         xacro_args=dict(xacro_args or {}),
         touches=bool(obstacles or self_collision or contacts != "none"),
         compliant=compliant,
+        mocap=dict(mocap or {}),
     )
     if text is None:
         mechanism = _load(name, options)
@@ -183,6 +189,8 @@ def _load(name: str, options: LoadOptions) -> Mechanism:
     """`load` for a name or a path."""
     if name in models.BUILT:
         _refuse_urdf_options(name, options)
+        if options.mocap:
+            raise LoadError(f"'mocap' is for MJCF files, which '{name}' is not")
         return models.build(
             name,
             floating_base=options.floating_base,
@@ -215,6 +223,8 @@ def _load_file(path: Path, name: str, options: LoadOptions) -> Mechanism:
 
         _refuse_urdf_options(name, options)
         return load_mjcf(path, options)
+    if options.mocap:
+        raise LoadError(f"'mocap' is for MJCF files, which '{name}' is not")
     # Imported here, as trimesh takes most of a second to import, and built models do not need it.
     from robosim.loaders.urdf import load_urdf
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -20,7 +20,9 @@ from robosim.loaders.mjcf.notes import Notes
 Array = NDArray[np.float64]
 
 
-def read_keyframes(root: Node, reference: Array, specs: list[Spec]) -> dict[str, Array]:
+def read_keyframes(
+    root: Node, reference: Array, specs: list[Spec], mocap: Collection[str] = ()
+) -> dict[str, Array]:
     """Name -> q (nq,) of every keyframe; those without a name are named by their number.
 
     Parameters
@@ -31,16 +33,24 @@ def read_keyframes(root: Node, reference: Array, specs: list[Spec]) -> dict[str,
         Pose of keyframes without one.
     specs : list of Spec
         All joints, in the order of q.
+    mocap : collection of str
+        Joints of mocap bodies, which have no numbers in keyframes and are at the reference.
 
     Raises
     ------
     LoadError
         For a wrong number of coordinates, a zero quaternion, or a duplicate name.
     """
-    return {
-        name: _normalized(node.numbers("qpos", reference), specs, node)
-        for name, node in _named(root).items()
-    }
+    sizes = {"ball": 4, "free": 7}
+    own = np.repeat(
+        [spec.name not in mocap for spec in specs], [sizes.get(spec.type, 1) for spec in specs]
+    )
+    found = {}
+    for name, node in _named(root).items():
+        q = reference.copy()
+        q[own] = node.numbers("qpos", reference[own])
+        found[name] = _normalized(q, specs, node)
+    return found
 
 
 def _named(root: Node) -> dict[str, Node]:
@@ -65,9 +75,13 @@ class Slots(NamedTuple):
 
 
 def with_keyframes(
-    mechanism: Mechanism, root: Node, slots: Sequence[Slots], notes: Notes
+    mechanism: Mechanism,
+    root: Node,
+    slots: Sequence[Slots],
+    mocap: Collection[str],
+    notes: Notes,
 ) -> Mechanism:
-    """The mechanism with all that its keyframes have beside poses.
+    """The mechanism with all that its keyframes have beside poses; joints of mocap have nothing.
 
     Raises
     ------
@@ -75,13 +89,16 @@ def with_keyframes(
         For a wrong number of values.
     """
     nodes = _named(root)
+    names = [
+        name
+        for joint, start in zip(mechanism.tree_joints, mechanism.v_offsets, strict=False)
+        if joint.name not in mocap
+        for name in mechanism.v_names[start : start + joint.nv]
+    ]
     keys = {}
     for name, node in nodes.items():
-        found: dict[str, dict[str, float]] = {"velocities": {}}
-        v = node.numbers("qvel", np.zeros(mechanism.nv))
-        found["velocities"] = {
-            k: x for k, x in zip(mechanism.v_names, v.tolist(), strict=True) if x
-        }
+        v = node.numbers("qvel", np.zeros(len(names))).tolist()
+        found = {"velocities": {k: x for k, x in zip(names, v, strict=True) if x}}
         for attribute, what in (("ctrl", "controls"), ("act", "activations")):
             found[what] = _of_actuators(node, attribute, what, slots, mechanism, notes)
         keys[name] = Keyframe(**found, time=node.number("time", 0.0))
