@@ -71,6 +71,7 @@ class Motors:
     def __init__(self, robot: Mechanism, law: Any, *stages: Any) -> None:
         self.robot, self.law, self.stages = robot, law, stages
         self._joints = tuple(robot.actuated_names)
+        self._periodic = isinstance(law, Periodic)  # which takes as long as a stage to find out
         self._check_robot()
         self._check_stages()
         self._check_law()
@@ -175,7 +176,7 @@ class Motors:
     def copy(self) -> Self:
         """Another controller of the same parts, whose memory begins anew; a policy is copied."""
         other = copy.copy(self)
-        if isinstance(self.law, Periodic) and hasattr(self.law, "copy"):
+        if self._periodic and hasattr(self.law, "copy"):
             other.law = self.law.copy()
         other._begin_rows(1, None)
         other._sim = _nothing
@@ -276,7 +277,7 @@ class Motors:
     @property
     def needs_forces(self) -> bool:
         """Whether the law observes contacts."""
-        return bool(isinstance(self.law, Periodic) and self.law.needs_forces)
+        return self._periodic and bool(self.law.needs_forces)
 
     def pd(self, timestep: float) -> PD:
         """A PD of zero, as all is in the torques beside it."""

@@ -407,6 +407,39 @@ def test_one_state_of_a_batch_begins_anew_alone():
     assert np.array_equal(batch.q, [sim.q for sim in sims])
 
 
+@pytest.mark.parametrize("lanes", [False, True])
+@pytest.mark.filterwarnings("ignore")
+def test_a_rollout_has_samples_and_ends_of_states(lanes):
+    """Samples are those of single runs, and a state that fails has nan after its last step."""
+    robot = robosim.load("double_pendulum")
+    batch = BatchSimulation(robot, 9, H, lanes=lanes)
+    q = np.random.default_rng(0).uniform(-0.5, 0.5, (9, 2))
+    v = np.zeros((9, 2))
+    v[3] = 1e9
+    batch.set_state(q, v)
+    extra = np.linspace(-1, 1, 18).reshape(9, 2)
+    rollout = batch.rollout(10, extra, controller=all_of(robot), every=3)
+    assert rollout.failed.tolist() == [k == 3 for k in range(9)]
+    assert rollout.done.tolist() == [0 if k == 3 else 10 for k in range(9)]
+    assert np.isnan(rollout.q[3, 1:]).all()
+    assert np.isnan(rollout.gap[3]).all()
+    assert not rollout.iterations[3].any()
+    for i in (0, 8):
+        sim, motors = Simulation(robot, H), all_of(robot)
+        sim.set_state(q[i])
+        log = sim.run(10 * H, lambda sim, i=i, motors=motors: motors(sim) + extra[i])
+        close = {"rtol": 0, "atol": 1e-9 if lanes else 0}
+        np.testing.assert_allclose(rollout.q[i, :4], log.q[:10:3], **close)
+        np.testing.assert_allclose(
+            rollout.v[i, :4], log.v[:10:3], **{**close, "atol": 1e-6 * lanes}
+        )
+        np.testing.assert_allclose(
+            rollout.tau[i], log.tau[:10:3], **{**close, "atol": 1e-6 * lanes}
+        )
+        assert rollout.t[i] == pytest.approx([0, 3 * H, 6 * H, 9 * H, 10 * H])
+        assert np.array_equal(rollout.q[i, 4], sim.q) or lanes
+
+
 # --- learned actuators -------------------------------------------------------------------------
 
 
