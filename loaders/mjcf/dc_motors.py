@@ -83,7 +83,7 @@ def constants(node: Node) -> tuple[float, float]:
     resistance = node.number("resistance", 0.0)
     if min(*given, voltage, stall, free, resistance) < 0:
         raise node.error("'motorconst', 'nominal' and 'resistance' must not be negative")
-    K, R = motor_constants(given, (voltage, stall, free), resistance)
+    K, R = motor_constants(given.tolist(), (voltage, stall, free), resistance)
     if K <= 0:
         raise node.error("needs a motorconst, or nominal values with a speed")
     if R <= 0:
