@@ -113,12 +113,16 @@ def read_actuators(
             resolved = defaults.resolve(node)
             name = node.name or free_name(f"actuator{len(found.actuators)}", own)
             found.slots.append(_slots(resolved, name))
-            gears = _gears(resolved, scalars, tendons, links, found, notes, name)
+            gears = {}
+            if node.tag != "adhesion":
+                gears = _gears(resolved, scalars, tendons, links, found, notes, name)
             site = None if gears else _site(resolved, anchors, scalars, links, found, notes, name)
             if node.tag not in _KNOWN and (gears or site):
                 notes.add(f"actuators of the kind {node.tag} are left out", name)
             elif _foreign(resolved):
                 notes.add("actuators with gains or biases of users and plugins are left out", name)
+            elif node.tag == "adhesion":
+                found.actuators.append(_adhesion(resolved, name, anchors, compiler, notes))
             elif gears or site:
                 actuator = _actuator(resolved, name, gears, compiler, notes)
                 if actuator is None:
@@ -176,6 +180,19 @@ def _limit_effort(
         notes.add("the actuatorfrcrange of tendons with several actuators is left out", tendon)
     else:
         found.actuators[indices[0]] = replace(actuator, force_range=(low, high))
+
+
+def _adhesion(
+    node: Node, name: str, anchors: Anchors, compiler: Compiler, notes: Notes
+) -> Actuator:
+    """An actuator that pulls a body towards all that it touches."""
+    if not node.has("ctrlrange"):
+        raise node.error("needs a 'ctrlrange' from zero or more")
+    if node.number("gain", 1.0) < 0:
+        raise node.error("'gain' must not be negative")
+    actuator = _actuator(node, name, {}, compiler, notes)
+    assert actuator is not None
+    return replace(actuator, place=anchors.body(node, "body").as_place(), adheres=node.text("body"))
 
 
 def _gears(
@@ -280,14 +297,15 @@ def _actuator(
     limits = {}
     for what in ("ctrl", "force"):
         lower, upper = -np.inf, np.inf
-        # The controls of a damper always act; with other signs it would not be a damper.
-        always = node.tag == "damper" and what == "ctrl" and node.has("ctrlrange")
+        # Those of controls of a damper and of adhesion always act; neither has other signs.
+        one_way = node.tag in ("damper", "adhesion") and what == "ctrl"
+        always = one_way and node.has("ctrlrange")
         if always or node.limited(f"{what}limited", f"{what}range", compiler.autolimits):
             lower, upper = node.ends(f"{what}range")
             if lower >= upper:
                 raise node.error(f"'{what}range' must be from a lower to a higher number")
             if always and lower < 0:
-                raise node.error(f"'ctrlrange' of a damper must not be negative, not {lower:g}")
+                raise node.error(f"'ctrlrange' of a {node.tag} must not be negative, not {lower:g}")
         limits[what] = lower, upper
     activation = read_activation(node, compiler, notes, name) if motor is None else motor.activation
     if motor is not None and node.has("saturation"):
@@ -388,6 +406,8 @@ def _gain_and_bias(node: Node) -> tuple[Three, Three]:
         return (kv, 0.0, 0.0), (0.0, 0.0, -kv)
     if node.tag == "damper":
         return (0.0, 0.0, -node.number("kv", 0.0)), (0.0, 0.0, 0.0)
+    if node.tag == "adhesion":
+        return (node.number("gain", 1.0), 0.0, 0.0), (0.0, 0.0, 0.0)
     if node.tag == "motor" or is_muscle(node):
         return (1.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     if node.tag == "cylinder":

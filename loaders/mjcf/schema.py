@@ -164,6 +164,9 @@ ELEMENTS: dict[str, Element] = {
             acting=_ACTUATOR_KIND.acting - {"inheritrange"},
         ),
     ),
+    "adhesion": _ACTUATOR_KIND._replace(
+        read=_ACTUATOR_KIND.read | {"gain"}, quiet=_ACTUATOR_KIND.quiet - {"gain"}
+    ),
     "dcmotor": _ACTUATOR_KIND._replace(
         read=_ACTUATOR_KIND.read | set(_MOTOR.split()),
         acting=_ACTUATOR_KIND.acting - set(_MOTOR.split()),

@@ -9,7 +9,7 @@ activations from step to step.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,10 +23,12 @@ from robosim.description.rigid import floating_bases
 from robosim.errors import StateError
 from robosim.validation import Array
 
+TOUCHING = 1e-4
+"""Gap [m] up to which a contact is one that adheres."""
 _SLACK = 1e-6  # of a time step, by which times are rounded
 
 if TYPE_CHECKING:
-    from robosim.formulation import Formulation
+    from robosim.formulation import Contact, Formulation
     from robosim.kinematics.kinematics import Kinematics
 
 
@@ -122,6 +124,11 @@ class Drive:
                 if actuator.activation.early:
                     acting[k] = after[k]
         tau = transmission.torques(controls, sim.q, sim.v, acting)
+        for k, actuator in enumerate(actuators):
+            if actuator.adheres is not None:
+                value = None if actuator.activation is None else float(acting[k])
+                pull = actuator.force(float(controls[k]), 0.0, 0.0, value)
+                tau = tau + transmission.adhesion(actuator, pull, sim.contacts())
         if any(actuator.implicit for actuator in actuators):
             has = [actuator.activation is not None for actuator in actuators]
             sim.set_controls(np.where(has, acting, controls))
@@ -253,6 +260,26 @@ class Transmission:
         if actuator.place is not None:
             arms += self._push(actuator.place, np.array(actuator.wrench))
         return length, float(arms @ self._v), arms
+
+    def adhesion(self, actuator: Actuator, pull: float, contacts: Sequence[Contact]) -> Array:
+        """Generalized forces (nv,) that pull a link [N] towards all that it touches, at this state.
+
+        Contacts with a gap of more than `TOUCHING` do not count.
+        """
+        link, robot, forces = actuator.adheres, self.robot, np.zeros(self.robot.nv)
+        assert self._kinematics is not None
+        touching = [one for one in contacts
+                    if link in (one.link, one.other_link) and one.gap < TOUCHING]  # fmt: skip
+        names = {body.name: k for k, body in enumerate(robot.bodies)}
+        jacobian = self._kinematics.jacobian()
+        for one in touching:
+            for name, sign in ((one.body, -1.0), (one.other, 1.0)):
+                if name in names:
+                    force = sign * pull / len(touching) * one.normal
+                    arm = one.position - self._kinematics.x[names[name]]
+                    wrench = np.concatenate((force, np.cross(arm, force)))
+                    forces += wrench @ jacobian[names[name]]
+        return forces
 
     def _push(self, place: Place, wrench: Array) -> Array:
         """Generalized forces (nv,) of a wrench (6,) at a place, in the place's axes."""

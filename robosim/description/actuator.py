@@ -102,6 +102,9 @@ class Actuator(Frozen):
         `Simulation.set_controls`, and is zero before.
     delay : ControlDelay or None
         A delay of the control, which `Drive` keeps. Elsewhere controls act at once.
+    adheres : str or None
+        A link of the place's body that the force pulls towards all that it touches, in equal parts
+        along the normals of its contacts. `Drive` has this force; `torques` knows no contacts.
 
     Raises
     ------
@@ -124,6 +127,7 @@ class Actuator(Frozen):
     implicit: bool = False
     in_parent: bool = False
     delay: ControlDelay | None = None
+    adheres: str | None = None
 
     def __post_init__(self) -> None:
         element = f"actuator '{self.name}'"
@@ -142,6 +146,9 @@ class Actuator(Frozen):
         )
         if self.implicit and self.activation is not None and self.activation.kind == "current":
             raise ModelError("is implicit, which a winding with an inductance cannot be",
+                             element=element)  # fmt: skip
+        if self.adheres is not None and (self.place is None or any(self.wrench) or self.gears):
+            raise ModelError("adheres, and so needs a place, without a wrench or gears",
                              element=element)  # fmt: skip
         turns = any(isinstance(gear, tuple) for gear in self.gears.values())
         if self.implicit and (self.place is not None or turns or len(self.gears) != 1):

@@ -62,6 +62,7 @@ def renamed(robot: W, prefix: str) -> W:
                 name=prefix + one.name,
                 gears={prefix + name: gear for name, gear in one.gears.items()},
                 place=None if one.place is None else _place(one.place, prefix),
+                adheres=None if one.adheres is None else prefix + one.adheres,
             )
             for one in robot.actuators
         ),

@@ -50,6 +50,14 @@ def _actuator(document: Document, actuators: etree._Element, actuator: Actuator)
     joints = document.joint_names()
     attributes = {"name": actuator.name}
     (name, gear), *more = actuator.gears.items() or [("", 0.0)]
+    if actuator.adheres is not None:
+        if actuator.adheres not in {body.name for body in document.mechanism.bodies}:
+            document.lost.add("adhesion of links that are parts of bodies", actuator.name)
+            return
+        attributes |= {"body": actuator.adheres, "gain": text(actuator.gain[0])}
+        attributes["ctrlrange"] = text(np.clip(actuator.control_range, 0.0, 1e9))
+        child(actuators, "adhesion", **attributes, **_limits("force", actuator.force_range))
+        return
     if actuator.place is not None:
         place = actuator.place
         R = quaternions.rotation_matrix(np.asarray(place.quaternion))
