@@ -61,8 +61,7 @@ def with_backlash(
             taken |= {gear, behind[joint.name]}
             inertia = _SHARE * np.trace(np.asarray(link.inertia)) / 3 * np.eye(3)
             bodies.append(Body(gear, _SHARE * link.mass, inertia, carrier=True))
-            motor, play = _divided(joint, gear, behind[joint.name], plays[joint.name], restitution)
-            joints += [motor, play]
+            joints += _divided(joint, gear, behind[joint.name], plays[joint.name], restitution)
         else:
             joints.append(joint)
         bodies.append(link)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -50,11 +50,12 @@ class Keyframe(Frozen):
 
     def renamed(self, prefix: str) -> Keyframe:
         """The keyframe of elements with a prefix."""
-        return replace(
-            self,
-            **{what: {prefix + name: value for name, value in getattr(self, what).items()}
-               for what in ("velocities", "controls", "activations")},
-        )  # fmt: skip
+
+        def renamed(values: Mapping[str, float]) -> dict[str, float]:
+            return {prefix + name: value for name, value in values.items()}
+
+        parts = map(renamed, (self.velocities, self.controls, self.activations))
+        return Keyframe(*parts, time=self.time)
 
     def turned(self, names: tuple[str, ...], R: Array) -> Keyframe:
         """The keyframe with the velocity along three coordinates turned by R (3, 3)."""
@@ -89,7 +90,14 @@ def instant(robot: Any, name: str) -> Instant:
     index_of("configuration", list(poses), name)
     key = robot.keyframes.get(name, Keyframe())
     actuators = [actuator.name for actuator in robot.actuators]
-    given = ((robot.v_names, key.velocities), (actuators, key.controls),
-             (actuators, key.activations))  # fmt: skip
-    arrays = [np.array([values.get(one, 0.0) for one in names]) for names, values in given]
-    return Instant(np.array(poses[name], dtype=float), *arrays, key.time)
+
+    def array(names: Sequence[str], values: Mapping[str, float]) -> Array:
+        return np.array([values.get(one, 0.0) for one in names], dtype=float)
+
+    return Instant(
+        np.array(poses[name], dtype=float),
+        array(robot.v_names, key.velocities),
+        array(actuators, key.controls),
+        array(actuators, key.activations),
+        key.time,
+    )
