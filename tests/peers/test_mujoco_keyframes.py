@@ -29,7 +29,7 @@ FILE = """<mujoco><option timestep="0.001" gravity="0 0 -9.81"/><worldbody>
 <keyframe><key name="one" time="1.5" qpos="1 2 3 1 0 0 0 .1 .2 .3 1 0 0 0"
     qvel="1 2 3 4 5 6 7 8 9 10 11 12" act=".1 .2 .3 .4" ctrl="1 2 3 4 5 6 7"/>
   <key qvel="0 0 0 0 0 0 0 0 1 0 0 0"/></keyframe></mujoco>"""
-KEPT = {"p": (0, 0), "m": (1, None), "d": (5, 2), "f": (6, 3)}  # of ctrl and act
+KEPT = {"p": (0, 0), "m": (1, None), "glue": (2, None), "d": (5, 2), "f": (6, 3)}  # of ctrl and act
 
 
 @pytest.fixture
