@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from robosim.description.mechanism import Mechanism
 from robosim.description.poses import body_poses
 from robosim.errors import LoadError
 from robosim.loaders import placement, solids
-from robosim.loaders.hulls import simplified_hull
+from robosim.loaders.hulls import HULL_POINTS, simplified_hull
 
 CHOICES = ("all", "feet", "none")
 _FOOT_NAMES = re.compile(r"foot(?!print)|feet|toe|sole|wheel|hoof|paw", re.IGNORECASE)
@@ -36,9 +37,14 @@ def contacts_of(
     bodies: Sequence[Body],
     friction: Mapping[str, float] | None = None,
     default_friction: float = DEFAULT_FRICTION,
+    corners: int = HULL_POINTS,
 ) -> tuple[ContactPoint, ...]:
-    """The contact points of all bodies, body by body, with simplified hulls cached on disk."""
-    return described.contacts_of(bodies, friction, default_friction, simplified_hull)
+    """The contact points of all bodies, body by body, with simplified hulls cached on disk.
+
+    Hulls have at most so many `corners`.
+    """
+    simplify = partial(simplified_hull, count=corners)
+    return described.contacts_of(bodies, friction, default_friction, simplify)
 
 
 def chosen(mechanism: Mechanism, choice: str | Iterable[str]) -> Mechanism:
@@ -133,14 +139,17 @@ def feet(mechanism: Mechanism) -> dict[str, str]:
     return dict.fromkeys(low, "reaches the ground at home")
 
 
-def reasons(mechanism: Mechanism, choice: str | Iterable[str] = "all") -> list[dict[str, object]]:
+def reasons(
+    mechanism: Mechanism, choice: str | Iterable[str] = "all", corners: int = HULL_POINTS
+) -> list[dict[str, object]]:
     """For each link with collision geometry: the number of its contact points, and the reason.
 
     Parameters
     ----------
     mechanism : Mechanism
-        The mechanism, loaded with this `choice`.
+        The mechanism, loaded with this `choice` and these `corners`.
     choice : "all", "feet", "none", or names of links
+    corners : int
 
     Returns
     -------
@@ -154,7 +163,7 @@ def reasons(mechanism: Mechanism, choice: str | Iterable[str] = "all") -> list[d
     told: dict[tuple[str, str], dict[str, object]] = {}
     for body in mechanism.bodies:
         links: dict[str, list[LinkShape]] = {}
-        for shape in link_shapes(body, simplified_hull):
+        for shape in link_shapes(body, partial(simplified_hull, count=corners)):
             links.setdefault(shape.link, []).append(shape)
         for link, shapes in links.items():
             why = ", ".join(map(str, shapes))

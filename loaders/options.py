@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from numpy.typing import ArrayLike
 
 from robosim.description.contact_points import DEFAULT_FRICTION
+from robosim.description.hulls import HULL_POINTS
 from robosim.description.mechanism import Mechanism
 from robosim.description.stance import Stance
 
@@ -42,4 +43,5 @@ class LoadOptions:
     touches: bool = True
     compliant: bool = False
     xacro_args: Mapping[str, str] = field(default_factory=dict)
+    corners: int = HULL_POINTS
     mocap: Mapping[str, Motion] = field(default_factory=dict)

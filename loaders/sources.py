@@ -9,8 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from robosim import models, safe_xml
 from robosim.description.contact_points import DEFAULT_FRICTION
+from robosim.description.hulls import HULL_POINTS
 from robosim.description.mechanism import Mechanism
 from robosim.description.obstacles import AnyShape, as_obstacles
 from robosim.errors import LoadError
@@ -23,6 +26,7 @@ from robosim.overlaps import ties_beside_obstacles, without_overlaps
 from robosim.version import install
 
 COLLECTION = "example-robot-data"
+FEWEST_CORNERS = 14  # along the axes and diagonals, which keep the bounding box
 
 
 def load(
@@ -42,6 +46,7 @@ def load(
     restitution: float = 0.0,
     compliant: bool = False,
     convex: Convex = "hull",
+    corners: int = HULL_POINTS,
     mocap: Mapping[str, Motion] | None = None,
 ) -> Mechanism:
     """Load a robot or mechanism.
@@ -96,6 +101,9 @@ def load(
         What collision meshes count as. "decompose": parts that are convex, found by CoACD (extra
         ``decompose``) and kept on disk. An integer: at most so many. Another number: to this
         threshold of concavity, from 0.01 on in place of 0.05. Terrain keeps its hollows anyway.
+    corners : int, 14 or more
+        At most so many vertices of a link's convex hull become contact points with the ground.
+        The fewer there are, the more of the hull sinks in: `robosim info --contacts` tells how far.
     mocap : mapping of mocap bodies of an MJCF to functions of time
         A function of a time [s] gives the pose (7,) of its body's frame in the world, position [m]
         and quaternion. Such a body is on a `floating` joint with that `motion`, which adds to q
@@ -121,6 +129,8 @@ def load(
             f"self_collision cannot be {self_collision!r}",
             alternatives=("True", "False", "file", "None"),
         )
+    if not isinstance(corners, int | np.integer) or corners < FEWEST_CORNERS:
+        raise LoadError(f"corners must be {FEWEST_CORNERS} or more, not {corners!r}")
     obstacles = as_obstacles(obstacles)
     if package_dirs is None:
         package_dirs = ()
@@ -139,6 +149,7 @@ def load(
         xacro_args=dict(xacro_args or {}),
         touches=bool(obstacles or self_collision or contacts != "none"),
         compliant=compliant,
+        corners=int(corners),
         mocap=dict(mocap or {}),
     )
     if text is None:

@@ -212,7 +212,7 @@ class _Model:
             bodies += [*carriers, body]
             joints += [self._driven(joint) for joint in chain]
             if self.options.ground and body.name not in self.mocap.bodies:
-                contacts += ground_contacts(body, looks)
+                contacts += ground_contacts(body, looks, self.options.corners)
         sensors = self._sensors(joints, scene, bool(contacts))
         actuators = tuple(self.actuation.actuators)
         springs, tendons = self.tendons.elements(
