@@ -70,7 +70,7 @@ class Drive:
 
     Activations are integrated by Euler's method, from step to step. Activations, and forces of
     actuators that are not implicit, are constant over a step. Delayed controls (`ControlDelay`) are
-    kept as well. They begin anew where the simulation's time is not a step after the last call.
+    kept as well, and begin anew where the simulation's time is not a step after the last call.
 
     Parameters
     ----------

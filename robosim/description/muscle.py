@@ -27,8 +27,8 @@ class Activation(Frozen):
         "integrator": the rate of the activation is the control. "filter" and "filterexact": the
         rate is the difference from the control, divided by a time constant, integrated by Euler's
         method or exactly. "muscle": the rate is that of a muscle. "current": the activation is the
-        current of a winding, exact as by "filterexact". Its aim is the current at which the
-        actuator would have the force that follows from gain and bias.
+        current of a winding, exact as by "filterexact". The current follows that at which the
+        actuator would have the force that results from gain and bias.
     constants : (3,) [s, s, 1]
         Time constant of a filter. For a muscle: time constants of activation and deactivation, and
         the width of the transition between both, as a difference of control and activation. For a
