@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
 from robosim.description import contact_points as described
 from robosim.description.body import Body, ContactPoint
 from robosim.description.contact_points import DEFAULT_FRICTION, LinkShape, link_of, link_shapes
+from robosim.description.hulls import Hull
 from robosim.description.mechanism import Mechanism
 from robosim.description.poses import body_poses
 from robosim.errors import LoadError
 from robosim.loaders import placement, solids
 from robosim.loaders.hulls import HULL_POINTS, simplified_hull
+from robosim.validation import Array
 
 CHOICES = ("all", "feet", "none")
 _FOOT_NAMES = re.compile(r"foot(?!print)|feet|toe|sole|wheel|hoof|paw", re.IGNORECASE)
@@ -43,8 +44,16 @@ def contacts_of(
 
     Hulls have at most so many `corners`.
     """
-    simplify = partial(simplified_hull, count=corners)
-    return described.contacts_of(bodies, friction, default_friction, simplify)
+    return described.contacts_of(bodies, friction, default_friction, _simplifying(corners))
+
+
+def _simplifying(corners: int) -> Callable[..., Hull]:
+    """`simplified_hull` with another number of corners where none is asked for."""
+
+    def simplify(vertices: Array, count: int = corners) -> Hull:
+        return simplified_hull(vertices, count)
+
+    return simplify
 
 
 def chosen(mechanism: Mechanism, choice: str | Iterable[str]) -> Mechanism:
@@ -163,7 +172,7 @@ def reasons(
     told: dict[tuple[str, str], dict[str, object]] = {}
     for body in mechanism.bodies:
         links: dict[str, list[LinkShape]] = {}
-        for shape in link_shapes(body, partial(simplified_hull, count=corners)):
+        for shape in link_shapes(body, _simplifying(corners)):
             links.setdefault(shape.link, []).append(shape)
         for link, shapes in links.items():
             why = ", ".join(map(str, shapes))

@@ -126,8 +126,8 @@ class Drive:
         tau = transmission.torques(controls, sim.q, sim.v, acting)
         for k, actuator in enumerate(actuators):
             if actuator.adheres is not None:
-                value = None if actuator.activation is None else float(acting[k])
-                pull = actuator.force(float(controls[k]), 0.0, 0.0, value)
+                active = None if actuator.activation is None else float(acting[k])
+                pull = actuator.force(float(controls[k]), 0.0, 0.0, active)
                 tau = tau + transmission.adhesion(actuator, pull, sim.contacts())
         if any(actuator.implicit for actuator in actuators):
             has = [actuator.activation is not None for actuator in actuators]

@@ -54,8 +54,12 @@ class Keyframe(Frozen):
         def renamed(values: Mapping[str, float]) -> dict[str, float]:
             return {prefix + name: value for name, value in values.items()}
 
-        parts = map(renamed, (self.velocities, self.controls, self.activations))
-        return Keyframe(*parts, time=self.time)
+        return replace(
+            self,
+            velocities=renamed(self.velocities),
+            controls=renamed(self.controls),
+            activations=renamed(self.activations),
+        )
 
     def turned(self, names: tuple[str, ...], R: Array) -> Keyframe:
         """The keyframe with the velocity along three coordinates turned by R (3, 3)."""

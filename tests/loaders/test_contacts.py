@@ -388,6 +388,18 @@ class TestCorners:
         assert losses[-1] < 1e-9
         assert len(robosim.load(path).contacts) == HULL_POINTS
 
+    @pytest.mark.parametrize("corners", [20, 50])
+    def test_meshes_of_one_link_have_as_many_together(self, tmp_path, corners):
+        MESH.export(tmp_path / "ball.stl")
+        shapes = "".join(
+            f'<collision><origin xyz="{x} 0 0"/><geometry><mesh filename="ball.stl"/></geometry>'
+            "</collision>"
+            for x in (0, 1)
+        )
+        path = tmp_path / "robot.urdf"
+        path.write_text(f'<robot name="r"><link name="a">{INERTIAL}{shapes}</link></robot>')
+        assert len(robosim.load(path, corners=corners).contacts) == corners
+
     @pytest.mark.parametrize("corners", [13, 0, -1, 32.0, "32", None])
     def test_numbers_that_are_none_are_refused(self, tmp_path, corners):
         with pytest.raises(LoadError, match="corners must be 14 or more"):
