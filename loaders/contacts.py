@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,11 +11,13 @@ import numpy as np
 from robosim.description import contact_points as described
 from robosim.description.body import Body, ContactPoint
 from robosim.description.contact_points import DEFAULT_FRICTION, LinkShape, link_of, link_shapes
+from robosim.description.hulls import Hull
 from robosim.description.mechanism import Mechanism
 from robosim.description.poses import body_poses
 from robosim.errors import LoadError
 from robosim.loaders import placement, solids
-from robosim.loaders.hulls import simplified_hull
+from robosim.loaders.hulls import HULL_POINTS, simplified_hull
+from robosim.validation import Array
 
 CHOICES = ("all", "feet", "none")
 _FOOT_NAMES = re.compile(r"foot(?!print)|feet|toe|sole|wheel|hoof|paw", re.IGNORECASE)
@@ -36,9 +38,22 @@ def contacts_of(
     bodies: Sequence[Body],
     friction: Mapping[str, float] | None = None,
     default_friction: float = DEFAULT_FRICTION,
+    corners: int = HULL_POINTS,
 ) -> tuple[ContactPoint, ...]:
-    """The contact points of all bodies, body by body, with simplified hulls cached on disk."""
-    return described.contacts_of(bodies, friction, default_friction, simplified_hull)
+    """The contact points of all bodies, body by body, with simplified hulls cached on disk.
+
+    Hulls have at most so many `corners`.
+    """
+    return described.contacts_of(bodies, friction, default_friction, _simplifying(corners))
+
+
+def _simplifying(corners: int) -> Callable[..., Hull]:
+    """`simplified_hull` with another number of corners where none is asked for."""
+
+    def simplify(vertices: Array, count: int = corners) -> Hull:
+        return simplified_hull(vertices, count)
+
+    return simplify
 
 
 def chosen(mechanism: Mechanism, choice: str | Iterable[str]) -> Mechanism:
@@ -133,14 +148,17 @@ def feet(mechanism: Mechanism) -> dict[str, str]:
     return dict.fromkeys(low, "reaches the ground at home")
 
 
-def reasons(mechanism: Mechanism, choice: str | Iterable[str] = "all") -> list[dict[str, object]]:
+def reasons(
+    mechanism: Mechanism, choice: str | Iterable[str] = "all", corners: int = HULL_POINTS
+) -> list[dict[str, object]]:
     """For each link with collision geometry: the number of its contact points, and the reason.
 
     Parameters
     ----------
     mechanism : Mechanism
-        The mechanism, loaded with this `choice`.
+        The mechanism, loaded with this `choice` and these `corners`.
     choice : "all", "feet", "none", or names of links
+    corners : int
 
     Returns
     -------
@@ -154,7 +172,7 @@ def reasons(mechanism: Mechanism, choice: str | Iterable[str] = "all") -> list[d
     told: dict[tuple[str, str], dict[str, object]] = {}
     for body in mechanism.bodies:
         links: dict[str, list[LinkShape]] = {}
-        for shape in link_shapes(body, simplified_hull):
+        for shape in link_shapes(body, _simplifying(corners)):
             links.setdefault(shape.link, []).append(shape)
         for link, shapes in links.items():
             why = ", ".join(map(str, shapes))

@@ -6,7 +6,10 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from numpy.typing import ArrayLike
+
 from robosim.description.contact_points import DEFAULT_FRICTION
+from robosim.description.hulls import HULL_POINTS
 from robosim.description.mechanism import Mechanism
 from robosim.description.stance import Stance
 
@@ -14,6 +17,8 @@ from robosim.description.stance import Stance
 ASK_FOR_PAIRS = "load(..., self_collision="
 
 
+Motion = Callable[[float], ArrayLike]
+"""The pose (7,) of a mocap body at a time [s]: position [m] and quaternion."""
 Choice = str | int | float
 Convex = Choice | Mapping[str, Choice]
 """What collision meshes count as, or those of links by name; `robosim.load` documents it."""
@@ -38,3 +43,5 @@ class LoadOptions:
     touches: bool = True
     compliant: bool = False
     xacro_args: Mapping[str, str] = field(default_factory=dict)
+    corners: int = HULL_POINTS
+    mocap: Mapping[str, Motion] = field(default_factory=dict)

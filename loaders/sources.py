@@ -9,20 +9,24 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from robosim import models, safe_xml
 from robosim.description.contact_points import DEFAULT_FRICTION
+from robosim.description.hulls import HULL_POINTS
 from robosim.description.mechanism import Mechanism
 from robosim.description.obstacles import AnyShape, as_obstacles
 from robosim.errors import LoadError
 from robosim.loaders import descriptions, nearby, texts
 from robosim.loaders.contacts import chosen, with_open_meshes_noticed
-from robosim.loaders.options import Convex, LoadOptions
+from robosim.loaders.options import Convex, LoadOptions, Motion
 from robosim.loaders.packages import example_robot_data
 from robosim.models import ModelInfo, stances
 from robosim.overlaps import ties_beside_obstacles, without_overlaps
 from robosim.version import install
 
 COLLECTION = "example-robot-data"
+FEWEST_CORNERS = 14  # along the axes and diagonals, which keep the bounding box
 
 
 def load(
@@ -42,6 +46,8 @@ def load(
     restitution: float = 0.0,
     compliant: bool = False,
     convex: Convex = "hull",
+    corners: int = HULL_POINTS,
+    mocap: Mapping[str, Motion] | None = None,
 ) -> Mechanism:
     """Load a robot or mechanism.
 
@@ -95,6 +101,13 @@ def load(
         What collision meshes count as. "decompose": parts that are convex, found by CoACD (extra
         ``decompose``) and kept on disk. An integer: at most so many. Another number: to this
         threshold of concavity, from 0.01 on in place of 0.05. Terrain keeps its hollows anyway.
+    corners : int, 14 or more
+        At most so many vertices of a link's convex hull become contact points with the ground.
+        The fewer there are, the more of the hull sinks in: `robosim info --contacts` tells how far.
+    mocap : mapping of mocap bodies of an MJCF to functions of time
+        A function of a time [s] gives the pose (7,) of its body's frame in the world, position [m]
+        and quaternion. Such a body is on a `floating` joint with that `motion`, which adds to q
+        and v. Other mocap bodies stay where they are.
 
     Raises
     ------
@@ -116,6 +129,8 @@ def load(
             f"self_collision cannot be {self_collision!r}",
             alternatives=("True", "False", "file", "None"),
         )
+    if not isinstance(corners, int | np.integer) or corners < FEWEST_CORNERS:
+        raise LoadError(f"corners must be {FEWEST_CORNERS} or more, not {corners!r}")
     obstacles = as_obstacles(obstacles)
     if package_dirs is None:
         package_dirs = ()
@@ -134,6 +149,8 @@ def load(
         xacro_args=dict(xacro_args or {}),
         touches=bool(obstacles or self_collision or contacts != "none"),
         compliant=compliant,
+        corners=int(corners),
+        mocap=dict(mocap or {}),
     )
     if text is None:
         mechanism = _load(name, options)
@@ -200,6 +217,8 @@ def _load(name: str, options: LoadOptions) -> Mechanism:
     """`load` for a name or a path."""
     if name in models.BUILT:
         _refuse_urdf_options(name, options)
+        if options.mocap:
+            raise LoadError(f"'mocap' is for MJCF files, which '{name}' is not")
         return models.build(
             name,
             floating_base=options.floating_base,
@@ -234,6 +253,8 @@ def _load_file(path: Path, name: str, options: LoadOptions) -> Mechanism:
 
         _refuse_urdf_options(name, options)
         return load_mjcf(path, options)
+    if options.mocap:
+        raise LoadError(f"'mocap' is for MJCF files, which '{name}' is not")
     # Imported here, as trimesh takes most of a second to import, and built models do not need it.
     from robosim.loaders.urdf import load_urdf
 

@@ -171,7 +171,9 @@ def _build(
     mechanism = _with_loops(mechanism, root, loops, warnings)
     mechanism = _with_friction(mechanism, extensions, options.friction)
     if options.ground:
-        mechanism = _with_contacts(mechanism, extensions.friction, options.friction)
+        mechanism = _with_contacts(
+            mechanism, extensions.friction, options.friction, options.corners
+        )
         if mechanism.floating_base and not mechanism.contacts:
             warnings.append("has no collision geometry: the ground will not hold it")
     mechanism = _without_sunk_contacts(_at_home(mechanism, options), warnings)
@@ -395,11 +397,11 @@ def _with_self_collision(
 
 
 def _with_contacts(
-    mechanism: Mechanism, friction: dict[str, float], default_friction: float
+    mechanism: Mechanism, friction: dict[str, float], default_friction: float, corners: int
 ) -> Mechanism:
     still = placement.fixed_to_world(mechanism.bodies, mechanism.joints)
     moving = [body for body in mechanism.bodies if body.name not in still]
-    return replace(mechanism, contacts=contacts_of(moving, friction, default_friction))
+    return replace(mechanism, contacts=contacts_of(moving, friction, default_friction, corners))
 
 
 def _at_home(mechanism: Mechanism, options: LoadOptions) -> Mechanism:

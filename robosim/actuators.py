@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from robosim.control.transmission import Drive, Transmission, torques
-from robosim.description.actuator import Actuator
+from robosim.description.actuator import Actuator, ControlDelay
 
-__all__ = ["Actuator", "Drive", "Transmission", "torques"]
+__all__ = ["Actuator", "ControlDelay", "Drive", "Transmission", "torques"]

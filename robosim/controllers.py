@@ -17,19 +17,28 @@ from robosim.control.controllers import (
     trot,
     zero,
 )
+from robosim.control.motors import PID, DCMotor, Delay, LearnedActuator, Motors, Rate
+from robosim.loaders.motor_files import load_motors
 from robosim.validation import Array
 
 __all__ = [
     "BUILT_IN",
     "GAINS",
     "PD",
+    "PID",
     "Array",
     "Compiled",
     "Controller",
+    "DCMotor",
+    "Delay",
     "Gait",
+    "LearnedActuator",
     "Motion",
+    "Motors",
+    "Rate",
     "check_torques",
     "holds_over",
+    "load_motors",
     "resolve",
     "stand",
     "trot",

@@ -31,6 +31,18 @@ _OWN = {
     "cylinder": ("area", "diameter", "bias", "timeconst"),
     "muscle": ("range", *MUSCLE_CURVES, "timeconst", "tausmooth"),
     "adhesion": ("gain",),
+    "dcmotor": (
+        "motorconst",
+        "resistance",
+        "nominal",
+        "inductance",
+        "saturation",
+        "cogging",
+        "controller",
+        "thermal",
+        "lugre",
+        "input",
+    ),
 }
 
 
@@ -41,6 +53,8 @@ def inherited(classes: Sequence[Mapping[str, str]], kind: str) -> dict[str, str]
     """
     base = classes[0]
     attributes, other = _without_kind(base), base.get(KIND, kind)
+    if other == kind == "dcmotor":
+        return _settled_motor(classes, attributes)
     if other == kind or other not in _OWN or kind not in _OWN:
         return attributes
     kept = {key: value for key, value in attributes.items() if key not in _OWN[other]}
@@ -53,6 +67,59 @@ def inherited(classes: Sequence[Mapping[str, str]], kind: str) -> dict[str, str]
         if found == "general":
             return kept | _of_general(kind, around)
     return kept
+
+
+_CONSTANTS = {"motorconst": 2, "nominal": 3, "resistance": 1}
+
+
+def motor_constants(
+    given: Sequence[float], nominal: Sequence[float], resistance: float
+) -> tuple[float, float]:
+    """Motor constant and resistance of a <dcmotor>; 0 where nothing tells them.
+
+    Parameters
+    ----------
+    given : (2,)
+        Constants of torque and back-EMF, whose geometric mean counts; 0 for one that is not given.
+    nominal : (3,)
+        Voltage, and with it stall torque and speed without load.
+    resistance : float
+    """
+    torque, emf = given
+    voltage, stall, free = nominal
+    if emf == 0 and free > 0:
+        emf = voltage / free
+    K = float(np.sqrt((torque or emf) * (emf or torque)))
+    return K, resistance or (K * float(voltage / stall) if stall > 0 else 0.0)
+
+
+def _settled_motor(
+    classes: Sequence[Mapping[str, str]], attributes: Mapping[str, str]
+) -> dict[str, str]:
+    """Attributes of a motor's class, with the constants that follow from each class in turn.
+
+    MuJoCo keeps the constants of a class, and no nominal values.
+    """
+    settled: dict[str, str] = {}
+    before: Mapping[str, str] = {}
+    for around in reversed(classes):
+        own = {name: around[name] for name in _CONSTANTS
+               if name in around and around[name] != before.get(name)}  # fmt: skip
+        if around.get(KIND) != "dcmotor" or not own:
+            continue
+        before, values = around, settled | own
+        try:
+            numbers = {name: [float(word) for word in values.get(name, "").split()]
+                       for name in _CONSTANTS}  # fmt: skip
+        except ValueError:
+            return dict(attributes)  # told where an actuator is read
+        given, nominal, (resistance, *_) = (
+            [*numbers[name], 0.0, 0.0, 0.0][: max(size, 1)] for name, size in _CONSTANTS.items()
+        )
+        K, R = motor_constants(given, nominal, resistance)
+        settled = {"motorconst": _text(K), "resistance": _text(R)}
+    kept = {name: value for name, value in attributes.items() if name not in _CONSTANTS}
+    return kept | settled
 
 
 def _without_kind(base: Mapping[str, str]) -> dict[str, str]:
@@ -86,6 +153,8 @@ def _as_general(kind: str, given: Mapping[str, str]) -> dict[str, str]:
         return out | {"dyntype": "filter", "dynprm": given.get("timeconst", "1")}
     if kind == "adhesion":
         return {"gainprm": _text(number("gain", 1.0))}
+    if kind == "dcmotor":
+        return dict.fromkeys(("gaintype", "biastype", "dyntype"), "dcmotor")
     if kind == "muscle":
         curves = _text(*(number(*curve) for curve in MUSCLE_CURVES.items()))
         gain = f"{given.get('range', MUSCLE_RANGE)} {curves}"

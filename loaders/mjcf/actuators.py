@@ -12,12 +12,14 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from robosim.description.actuator import Actuator
+from robosim.description.actuator import Actuator, ControlDelay
 from robosim.description.names import free_name
 from robosim.loaders.mjcf.anchors import Anchor, Anchors, Scalars
 from robosim.loaders.mjcf.compiler import Compiler
+from robosim.loaders.mjcf.dc_motors import read_dc_motor
 from robosim.loaders.mjcf.defaults import ACTUATORS, Defaults
 from robosim.loaders.mjcf.joints import Spec
+from robosim.loaders.mjcf.keyframes import Slots
 from robosim.loaders.mjcf.links import Links
 from robosim.loaders.mjcf.muscles import (
     PENDING,
@@ -41,7 +43,9 @@ _KNOWN = (
     "damper",
     "cylinder",
     "muscle",
+    "dcmotor",
 )
+_INTERPOLATIONS = ("zoh", "linear", "cubic")
 
 
 @dataclass
@@ -57,12 +61,15 @@ class Actuation:
         Muscles among the actuators.
     added : dict of str to (float, float)
         Rotor and damping that joints have from their actuators.
+    slots : list of Slots
+        All actuators of the file, in its order, with their numbers of controls and activations.
     """
 
     actuators: list[Actuator] = field(default_factory=list)
     driven: set[str] = field(default_factory=set)
     muscles: dict[str, MuscleSpec] = field(default_factory=dict)
     added: dict[str, tuple[float, float]] = field(default_factory=dict)
+    slots: list[Slots] = field(default_factory=list)
 
     def moved_by(self, spec: Spec) -> Spec:
         """A joint with the effects of its actuators."""
@@ -105,14 +112,21 @@ def read_actuators(
             names |= {node.name} - {""}
             resolved = defaults.resolve(node)
             name = node.name or free_name(f"actuator{len(found.actuators)}", own)
-            gears = _gears(resolved, scalars, tendons, links, found, notes, name)
+            found.slots.append(_slots(resolved, name))
+            gears = {}
+            if node.tag != "adhesion":
+                gears = _gears(resolved, scalars, tendons, links, found, notes, name)
             site = None if gears else _site(resolved, anchors, scalars, links, found, notes, name)
             if node.tag not in _KNOWN and (gears or site):
                 notes.add(f"actuators of the kind {node.tag} are left out", name)
             elif _foreign(resolved):
                 notes.add("actuators with gains or biases of users and plugins are left out", name)
+            elif node.tag == "adhesion":
+                found.actuators.append(_adhesion(resolved, name, anchors, compiler, notes))
             elif gears or site:
                 actuator = _actuator(resolved, name, gears, compiler, notes)
+                if actuator is None:
+                    continue
                 _add_rotor(resolved, actuator, found, notes)
                 if site is not None:
                     wrench = tuple(_gear(resolved).tolist())
@@ -125,6 +139,26 @@ def read_actuators(
     for tendon, indices in limited.items():
         _limit_effort(found, indices, tendons.efforts[tendon], tendon, notes)
     return found
+
+
+def _slots(node: Node, name: str) -> Slots:
+    """How many controls and activations of keyframes an actuator has."""
+    if node.tag == "plugin" or node.has("actdim"):
+        return Slots(name, None if node.tag == "plugin" else 1, None)
+    if node.tag == "dcmotor":
+        inputs = node.attributes.get("input", "voltage").split()
+        states = [node.has("inductance"), node.has("thermal"), node.has("lugre")]
+        gains = node.some_numbers("controller", np.zeros(6), fill=True)
+        controls = 0 if inputs == ["none"] else len(inputs)
+        return Slots(name, controls, sum(states) + int(gains[1] != 0) + int(gains[3] != 0))
+    if node.tag in ("orientation", "pid"):
+        return Slots(name, None, None)
+    active = {"muscle", "intvelocity", "cylinder"}
+    kind = node.attributes.get("dyntype", "none") if node.tag == "general" else "none"
+    if kind in ("user", "dcmotor"):
+        return Slots(name, 1, None)
+    filtered = node.tag == "position" and node.number("timeconst", 0.0) > 0
+    return Slots(name, 1, int(node.tag in active or kind != "none" or filtered))
 
 
 def _foreign(node: Node) -> bool:
@@ -146,6 +180,19 @@ def _limit_effort(
         notes.add("the actuatorfrcrange of tendons with several actuators is left out", tendon)
     else:
         found.actuators[indices[0]] = replace(actuator, force_range=(low, high))
+
+
+def _adhesion(
+    node: Node, name: str, anchors: Anchors, compiler: Compiler, notes: Notes
+) -> Actuator:
+    """An actuator that pulls a body towards all that it touches."""
+    if not node.has("ctrlrange"):
+        raise node.error("needs a 'ctrlrange' from zero or more")
+    if node.number("gain", 1.0) < 0:
+        raise node.error("'gain' must not be negative")
+    actuator = _actuator(node, name, {}, compiler, notes)
+    assert actuator is not None
+    return replace(actuator, place=anchors.body(node, "body").as_place(), adheres=node.text("body"))
 
 
 def _gears(
@@ -233,22 +280,36 @@ def _actuator(
     gears: dict[str, float | tuple[float, ...]],
     compiler: Compiler,
     notes: Notes,
-) -> Actuator:
-    """An actuator whose force is affine in control, length and velocity, or a muscle."""
-    gain, bias = _gain_and_bias(node)
+) -> Actuator | None:
+    """An actuator whose force is affine in control, length and velocity, or a muscle.
+
+    None for a motor with another number of controls than one.
+    """
+    motor = None
+    if node.tag == "dcmotor":
+        motor = read_dc_motor(node, notes, name)
+        if motor is None:
+            return None
+        gain, bias = motor.gain, motor.bias
+    else:
+        gain, bias = _gain_and_bias(node)
     muscle = PENDING if is_muscle(node) else None
     limits = {}
     for what in ("ctrl", "force"):
         lower, upper = -np.inf, np.inf
-        # The controls of a damper always act; with other signs it would not be a damper.
-        always = node.tag == "damper" and what == "ctrl" and node.has("ctrlrange")
+        # Those of controls of a damper and of adhesion always act; neither has other signs.
+        one_way = node.tag in ("damper", "adhesion") and what == "ctrl"
+        always = one_way and node.has("ctrlrange")
         if always or node.limited(f"{what}limited", f"{what}range", compiler.autolimits):
             lower, upper = node.ends(f"{what}range")
             if lower >= upper:
                 raise node.error(f"'{what}range' must be from a lower to a higher number")
             if always and lower < 0:
-                raise node.error(f"'ctrlrange' of a damper must not be negative, not {lower:g}")
+                raise node.error(f"'ctrlrange' of a {node.tag} must not be negative, not {lower:g}")
         limits[what] = lower, upper
+    activation = read_activation(node, compiler, notes, name) if motor is None else motor.activation
+    if motor is not None and node.has("saturation"):
+        limits["force"] = -motor.largest_force, motor.largest_force
     return Actuator(
         name,
         gears=gears,
@@ -256,10 +317,26 @@ def _actuator(
         bias=bias,
         control_range=limits["ctrl"],
         force_range=limits["force"],
-        activation=read_activation(node, compiler, notes, name),
+        activation=activation,
         muscle=muscle,
         in_parent=node.has("jointinparent"),
+        delay=_delay(node, notes, name),
     )
+
+
+def _delay(node: Node, notes: Notes, name: str) -> ControlDelay | None:
+    """The delay of the control, with a memory of some samples; None without one."""
+    seconds, samples = node.number("delay", 0.0), node.number("nsample", 0.0)
+    kind = node.choice("interp", _INTERPOLATIONS, "zoh")
+    if seconds < 0 or samples < 0 or samples != int(samples):
+        raise node.error("'delay' and 'nsample' must not be negative, and samples be whole")
+    if seconds == 0:
+        return None
+    if samples == 0:
+        raise node.error("'delay' needs a memory: an 'nsample' of one or more")
+    if kind == "cubic":
+        notes.add("controls are interpolated linearly, not by cubics", name)
+    return ControlDelay(seconds, int(samples), "linear" if kind == "cubic" else kind)
 
 
 def _add_rotor(node: Node, actuator: Actuator, found: Actuation, notes: Notes) -> None:
@@ -329,6 +406,8 @@ def _gain_and_bias(node: Node) -> tuple[Three, Three]:
         return (kv, 0.0, 0.0), (0.0, 0.0, -kv)
     if node.tag == "damper":
         return (0.0, 0.0, -node.number("kv", 0.0)), (0.0, 0.0, 0.0)
+    if node.tag == "adhesion":
+        return (node.number("gain", 1.0), 0.0, 0.0), (0.0, 0.0, 0.0)
     if node.tag == "motor" or is_muscle(node):
         return (1.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     if node.tag == "cylinder":

@@ -69,14 +69,21 @@ def _coupled(mechanism: Mechanism, q: Array) -> Array:
 
 def _upward(mechanism: Mechanism, q: Array) -> tuple[int, float] | None:
     """(coordinate, sign) that moves the first joint's body, and all others with it, vertically."""
-    joint = mechanism.joints[0]
-    axes = quaternions.rotation_matrix(np.asarray(joint.offset)) @ _slides(joint, q[: joint.nq])
-    rooted = [other for other in mechanism.tree_joints if other.parent is None]
+    rooted = [
+        (joint, start)
+        for joint, start in zip(mechanism.tree_joints, mechanism.q_offsets, strict=False)
+        if joint.parent is None and joint.motion is None
+    ]
+    if not rooted:
+        return None
+    joint, start = rooted[0]
+    slides = _slides(joint, q[start : start + joint.nq])
+    axes = quaternions.rotation_matrix(np.asarray(joint.offset)) @ slides
     if len(rooted) > 1 and joint.kind != "floating":
         return None
     for k in range(axes.shape[1]):
         if abs(abs(axes[2, k]) - 1) < _LEVEL:
-            return k, float(np.sign(axes[2, k]))
+            return start + k, float(np.sign(axes[2, k]))
     return None
 
 

@@ -48,10 +48,11 @@ from robosim.loaders.mjcf.joints import (
     runs,
     with_springdamper,
 )
-from robosim.loaders.mjcf.keyframes import read_keyframes
+from robosim.loaders.mjcf.keyframes import read_keyframes, with_keyframes
 from robosim.loaders.mjcf.limits import with_limit_springs
 from robosim.loaders.mjcf.links import Link, find_links, with_base
 from robosim.loaders.mjcf.meshes import Meshes
+from robosim.loaders.mjcf.mocap import with_mocap
 from robosim.loaders.mjcf.muscles import inertia_at, with_muscles
 from robosim.loaders.mjcf.orientation import Pose
 from robosim.loaders.mjcf.replicate import Expansion
@@ -91,7 +92,7 @@ class _Model:
         self.files, self.options, self.notes = files, options, files.notes
         self.springs: Springs | None = None
         root = files.read()
-        note_unread(root, self.notes)
+        note_unread(root, self.notes, options.mocap)
         self.compiler = Compiler.read(root, self.notes)
         self.option = Option.read(root, self.notes)
         self.root = Expansion(root, self.compiler.angles).root
@@ -100,6 +101,7 @@ class _Model:
         self.bodies = Tree(self.root, self.compiler, self.defaults, meshes, self.notes).bodies
         self.base_is_changed = with_base(self.bodies, options.floating_base)
         self.inertials = read_inertials(self.bodies, self.compiler)
+        self.mocap = with_mocap(self.bodies, self.inertials, options.mocap)
         self.links = find_links(self.bodies, self.inertials)
         self._read_joints()
 
@@ -209,8 +211,8 @@ class _Model:
             )
             bodies += [*carriers, body]
             joints += [self._driven(joint) for joint in chain]
-            if self.options.ground:
-                contacts += ground_contacts(body, looks)
+            if self.options.ground and body.name not in self.mocap.bodies:
+                contacts += ground_contacts(body, looks, self.options.corners)
         sensors = self._sensors(joints, scene, bool(contacts))
         actuators = tuple(self.actuation.actuators)
         springs, tendons = self.tendons.elements(
@@ -230,8 +232,8 @@ class _Model:
             tendons=(*tendons, *self.equalities.tendons),
             couplings=tuple(self.equalities.couplings),
             obstacles=tuple(scene.obstacles),
-            contact_pairs=tuple(scene.pairs),
-            excluded_pairs=tuple(scene.excluded),
+            contact_pairs=tuple(p for p in scene.pairs if not self.mocap.bodies.issuperset(p)),
+            excluded_pairs=(*scene.excluded, *self._unmet_by_mocap(scene)),
             configurations=self._configurations(),
             actuators=actuators,
             sensors=sensors,
@@ -242,12 +244,23 @@ class _Model:
         mechanism = self.equalities.at_reference(mechanism, self._reference())
         mechanism = with_muscles(mechanism, self.actuation.muscles, self._reference(), self.notes)
         mechanism = with_damping(mechanism, self._reference())
+        if mechanism.configurations:
+            mechanism = with_keyframes(mechanism, self.root, self.actuation.slots,
+                                       self.mocap.joints, self.notes)  # fmt: skip
         return at_home(mechanism, self._reference(), self.options, self.notes)
+
+    def _unmet_by_mocap(self, scene: Scene) -> list[tuple[str, str]]:
+        """Pairs of mocap bodies that move and obstacles: both are as if fixed to the world."""
+        there = set(scene.excluded)
+        found = [(body, obstacle_name(obstacle))
+                 for body in sorted(self.mocap.bodies) for obstacle in scene.obstacles]  # fmt: skip
+        return [pair for pair in found if pair not in there]
 
     def _driven(self, joint: Joint) -> Joint:
         """A joint with the effects of actuators and equalities."""
         names = joint.coordinate_names or (joint.name,) * joint.nv
         joint = replace(joint, actuated=[name in self.actuation.driven for name in names])
+        joint = self.mocap.driven(joint)
         if joint.name in self.equalities.held:
             held = self.equalities.held[joint.name]
             return replace(joint, lower=(held,), upper=(held,))
@@ -285,7 +298,11 @@ class _Model:
             centers,
             self.links.carries,
             lambda link, normal: keeps_height(self.links, self.specs, link, normal),
-            any(spec.type == "free" for specs in self.specs for spec in specs),
+            any(
+                spec.type == "free" and spec.name not in self.mocap.joints
+                for specs in self.specs
+                for spec in specs
+            ),
             self.links.robots(tied),
             neighbours,
             self.options.self_collision,
@@ -341,7 +358,7 @@ class _Model:
             self.notes.add("keyframes are left out, as floating_base changes what they hold")
             return {}
         flat = [spec for specs in self.specs for spec in specs]
-        return read_keyframes(self.root, self._reference(), flat)
+        return read_keyframes(self.root, self._reference(), flat, self.mocap.joints)
 
     def _reference(self) -> Array:
         """MuJoCo's qpos0: the pose of the file."""

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from robosim.control.transmission import Transmission
 from robosim.description.actuator import Actuator
 from robosim.description.mechanism import Mechanism
-from robosim.description.muscle import KINDS, Activation, Muscle
+from robosim.description.muscle import Activation, Muscle
 from robosim.errors import ModelError
 from robosim.loaders.mjcf.actuator_defaults import MUSCLE_CURVES, MUSCLE_RANGE, MUSCLE_TIMES
 from robosim.loaders.mjcf.compiler import Compiler
@@ -30,7 +30,8 @@ Array = NDArray[np.float64]
 PENDING = Muscle(1.0, (0.0, 1.0))
 _N_GAIN = 2 + len(MUSCLE_CURVES)  # numbers of gainprm that describe a muscle
 _UNUSED = 1  # MuJoCo allows as many after these
-_DYNAMICS = ("none", *KINDS, "user", "dcmotor")
+_READ = ("integrator", "filter", "filterexact", "muscle")
+_DYNAMICS = ("none", *_READ, "user", "dcmotor")
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,7 @@ def read_activation(node: Node, compiler: Compiler, notes: Notes, name: str) -> 
             kind = node.choice("dyntype", _DYNAMICS, "none")
     if kind == "none":
         return None
-    if kind not in KINDS:
+    if kind not in _READ:
         notes.add("actuators act at once, without the activation that the file gives them", name)
         return None
     constants = np.append(constants, np.zeros(3))[:3]

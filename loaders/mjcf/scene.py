@@ -395,7 +395,10 @@ def _is_ground(p: PlacedGeom) -> bool:
     return p.geom.kind == "plane" and level and not np.any(p.geom.surface)
 
 
-def ground_contacts(body: Body, looks: Looks) -> tuple[ContactPoint, ...]:
-    """The contact points of a body's geometry that collides with the ground."""
+def ground_contacts(body: Body, looks: Looks, corners: int) -> tuple[ContactPoint, ...]:
+    """The contact points of a body's geometry that collides with the ground.
+
+    Meshes have at most so many `corners`.
+    """
     friction = {shape.name: shape.friction for shape in looks.grounded}
-    return contacts_of([replace(body, collisions=tuple(looks.grounded))], friction)
+    return contacts_of([replace(body, collisions=tuple(looks.grounded))], friction, corners=corners)

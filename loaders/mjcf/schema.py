@@ -39,7 +39,7 @@ _LEFT_OUT = "attach composite flexcomp"
 _TENDON = f"stiffness damping frictionloss armature range limited springlength {_FORCE_RANGE}"
 _ACTUATOR = (
     "joint jointinparent tendon site refsite body cranksite slidersite gear ctrlrange ctrllimited "
-    "forcerange forcelimited armature damping dyntype"
+    "forcerange forcelimited armature damping dyntype delay nsample interp"
 )
 # Attributes of activations and muscles, and of elements that are noted as a whole.
 _ACTIVATION = (
@@ -47,10 +47,9 @@ _ACTIVATION = (
     "lmax vmax fpmax fvmax"
 )
 _OTHER_KINDS = "cranklength gain plugin instance"
+_MOTOR = "motorconst resistance inductance nominal saturation controller input"
 _ACTUATORS_ALONE = (
-    "inheritrange actdim delay nsample interp ffrange velrange posrange "
-    "slewmax imax ki input "
-    "motorconst resistance inductance nominal saturation thermal cogging lugre controller"
+    f"inheritrange actdim ffrange velrange posrange slewmax imax ki thermal cogging lugre {_MOTOR}"
 )
 
 # Elements that are not searched: they concern appearance or storage, or are noted as a whole.
@@ -165,7 +164,14 @@ ELEMENTS: dict[str, Element] = {
             acting=_ACTUATOR_KIND.acting - {"inheritrange"},
         ),
     ),
+    "adhesion": _ACTUATOR_KIND._replace(
+        read=_ACTUATOR_KIND.read | {"gain"}, quiet=_ACTUATOR_KIND.quiet - {"gain"}
+    ),
+    "dcmotor": _ACTUATOR_KIND._replace(
+        read=_ACTUATOR_KIND.read | set(_MOTOR.split()),
+        acting=_ACTUATOR_KIND.acting - set(_MOTOR.split()),
+    ),
     "keyframe": _element("", children="key"),
-    "key": _element("qpos", "ctrl plastic time", "qvel act mpos mquat"),
+    "key": _element("qpos qvel act ctrl time", "plastic", "mpos mquat"),
     "include": _element("file"),
 }

@@ -7,6 +7,7 @@ sizes, custom data, and parameters of MuJoCo's solver (solref, solimp, margin, g
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 
 import numpy as np
 
@@ -20,10 +21,11 @@ _LEFT_OUT = {
     "extension": "plugins are left out",
     "deformable": "deformable bodies and skins are left out",
 }
+MOCAP = "mocap bodies stay where they are"
 # tag -> attribute -> note if it is not zero
 _ACTING = {
     "body": {
-        "mocap": "mocap bodies stay where they are",
+        "mocap": MOCAP,
     },
     "freejoint": {"align": "align is not read: the frame of the body stays as it is"},
     "geom": {
@@ -36,8 +38,8 @@ _NOTHING = ("", "false", "auto", "none", "enable", "-1")
 _OFF = ("override",)
 
 
-def note_unread(root: Node, notes: Notes) -> None:
-    """Note the elements of a model that are not read.
+def note_unread(root: Node, notes: Notes, moved: Collection[str] = ()) -> None:
+    """Note the elements of a model that are not read; mocap bodies that are `moved` are read.
 
     Raises
     ------
@@ -55,18 +57,24 @@ def note_unread(root: Node, notes: Notes) -> None:
         elif section.tag not in ELEMENTS["mujoco"].children:
             raise section.error("is no section of MJCF", sorted(ELEMENTS["mujoco"].children))
     counts: dict[str, Counter[str]] = {}
-    _look_into(root, "", notes, counts)
+    _look_into(root, "", notes, counts, moved)
     for sentence, found in counts.items():
         for what, n in found.items():
             notes.add(sentence, f"{what} ({n} times)" if n > 1 else what)
 
 
-def _look_into(node: Node, above: str, notes: Notes, counts: dict[str, Counter[str]]) -> None:
+def _look_into(
+    node: Node,
+    above: str,
+    notes: Notes,
+    counts: dict[str, Counter[str]],
+    moved: Collection[str],
+) -> None:
     """Count unread attributes and elements, here and below, by note."""
     known = ELEMENTS.get(f"{above}/{node.tag}") or ELEMENTS[node.tag]
     for attribute in node.attributes:
         if attribute in _ACTING.get(node.tag, {}):
-            if _acts(node, attribute):
+            if _acts(node, attribute) and not (attribute == "mocap" and node.name in moved):
                 notes.add(_ACTING[node.tag][attribute], node.name)
         elif attribute in known.acting:
             if _acts(node, attribute):
@@ -81,7 +89,7 @@ def _look_into(node: Node, above: str, notes: Notes, counts: dict[str, Counter[s
                 sentence = "MJCF has no such elements there, so they are not read"
                 counts.setdefault(sentence, Counter())[f"<{child.tag}> in <{node.tag}>"] += 1
         elif child.tag not in UNSEEN:
-            _look_into(child, node.tag, notes, counts)
+            _look_into(child, node.tag, notes, counts, moved)
 
 
 def _acts(node: Node, attribute: str) -> bool:

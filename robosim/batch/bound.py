@@ -119,6 +119,11 @@ class Bound:
         self._begun = np.zeros(n, dtype=np.int64)  # steps before the last call
 
     @property
+    def infos(self) -> NDArray[np.void]:
+        """Records (n, steps) of the steps of the last call: gap, violation, iterations, ..."""
+        return self._memory.infos
+
+    @property
     def time(self) -> Array:
         """Times of the present knots (n,) [s], read-only."""
         return self._stepping.time

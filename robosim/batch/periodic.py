@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robosim.batch.bound import Bound
 from robosim.batch.controls import by_step
 from robosim.batch.rollout import Rollout
 from robosim.control.periodic import Periodic
@@ -32,6 +33,7 @@ class Stepped(Protocol):
     @property
     def v(self) -> Array: ...
     def __getitem__(self, index: int) -> Simulation: ...
+    def bind(self, steps: int = 1) -> Bound: ...
     def restore(self, simulation: Simulation, *, index: Any = None) -> None: ...
     def rollout(
         self,
@@ -71,6 +73,8 @@ def periodic_rollout(
         forces = by_step("torques", torques, batch.robot, n, steps)
     forces = np.broadcast_to(forces, (n, steps, batch.robot.nu))
     begin, done, parts = batch.time.copy(), 0, list[Rollout]()
+    if period == 1 and not (pd.gains["kp"].any() or pd.gains["kd"].any()):
+        return _by_torques(batch, steps, forces, controller, every)
     picked, stopped = list[NDArray[np.int64]](), dict[int, Simulation]()
     aims = controller.aims
     while done < steps:
@@ -96,6 +100,41 @@ def periodic_rollout(
     for i, sim in stopped.items():
         batch.restore(sim, index=i)
     return _joined(parts, picked, steps, every, begin, h, stopped)
+
+
+def _by_torques(
+    batch: Stepped, steps: int, forces: Array, controller: Periodic, every: int
+) -> Rollout:
+    """The rollout with a controller that gives torques in each time step, without a PD."""
+    n, h, begin = batch.n, batch.timestep, batch.time.copy()
+    bound = batch.bind(1)
+    rows = -(-steps // every)
+    q, v = np.empty((n, rows + 1, batch.robot.nq)), np.empty((n, rows + 1, batch.robot.nv))
+    tau = np.empty((n, rows, batch.robot.nu))
+    gap, violation = np.empty((2, n, steps))
+    iterations = np.empty((n, steps), dtype=np.int64)
+    going, stopped = np.ones(n, dtype=bool), dict[int, Simulation]()
+    aims = controller.aims
+    for k in range(steps):
+        time, now, rates = batch.time, batch.q, batch.v
+        due = controller.due(time) & going
+        if due.any():
+            felt = _forces(batch) if controller.needs_forces else None
+            aims = controller.act(time, now, rates, felt, due)
+        bound.torques[:] = forces[:, k] + aims.torques
+        bound.step()
+        if k % every == 0:
+            row = k // every
+            q[:, row], v[:, row], tau[:, row] = now, rates, bound.tau[:, bound.actuated]
+        infos = bound.infos[:, 0]
+        gap[:, k], violation[:, k] = infos["gap"], infos["violation"]
+        iterations[:, k] = infos["iterations"]
+        for i in np.flatnonzero(bound.failed & going).tolist():
+            stopped[i], going[i] = batch[i].copy(), False
+    q[:, -1], v[:, -1] = batch.q, batch.v
+    for i, sim in stopped.items():
+        batch.restore(sim, index=i)
+    return _ended(q, v, tau, gap, violation, iterations, steps, every, begin, h, stopped)
 
 
 def _forces(batch: Stepped) -> Array:
@@ -124,6 +163,23 @@ def _joined(
         np.concatenate([getattr(part, name) for part in parts], axis=1)
         for name in ("gap", "violation", "iterations")
     )
+    return _ended(q, v, tau, gap, violation, iterations, steps, every, begin, timestep, stopped)
+
+
+def _ended(
+    q: Array,
+    v: Array,
+    tau: Array,
+    gap: Array,
+    violation: Array,
+    iterations: NDArray[np.int64],
+    steps: int,
+    every: int,
+    begin: Array,
+    timestep: float,
+    stopped: dict[int, Simulation],
+) -> Rollout:
+    """A rollout in which some states stopped early, with nan after that."""
     n, rows = tau.shape[:2]
     done = np.full(n, steps)
     knots = np.minimum(every * np.arange(rows + 1), steps)

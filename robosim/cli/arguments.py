@@ -47,6 +47,7 @@ def controller(
     implicit: bool | None = None,
     effort_limits: bool = False,
     q: Any = None,
+    motors: Path | None = None,
 ) -> Callable[[Formulation], Any]:
     """The controller of ``--controller NAME``.
 
@@ -56,7 +57,8 @@ def controller(
     ``robosim.controllers.stand`` does. A function that numba has jitted is compiled into the loop.
     Any other function is the controller, and is called with the simulation before every step.
     ``--implicit`` is for ``stand`` only, and ``--effort-limits`` for a PD. A robot without a stance
-    stands at `q` (nq,), if given.
+    stands at `q` (nq,), if given. Its commands pass the stages of the file `motors`, if given; the
+    file may also have a law, which takes the place of the controller.
 
     Raises
     ------
@@ -64,10 +66,22 @@ def controller(
         If there is no such controller. Errors that the controller raises are also converted to this
         one.
     OptionError
-        For ``--implicit``, ``--explicit`` or ``--effort-limits`` with another controller.
+        For ``--implicit``, ``--explicit`` or ``--effort-limits`` with another controller. For a
+        controller beside a file of motors that has a law.
+    LoadError
+        For a file of motors that cannot be read.
     """
     from robosim.control.controllers import PD
 
+    if motors is not None:
+        from robosim.loaders.motor_files import has_law, load_motors
+
+        if has_law(motors):
+            if name is not None:
+                raise OptionError(f"{motors} has a law: leave out --controller {name}")
+            return load_motors(robot, motors)
+        if implicit is None:
+            implicit = False if (name or default_controller(robot)) == "stand" else None
     name = name or default_controller(robot)
     control = _unlimited(name, robot, timestep, implicit, q)
     if effort_limits:
@@ -77,9 +91,37 @@ def controller(
                 "between -robot.effort_limits and robot.effort_limits yourself"
             )
         limit_efforts(control, robot)
+    if motors is not None:
+        control = through_motors(robot, motors, control)
     if not hasattr(control, "__name__"):
         control.__name__ = name  # which the page shows
     return control
+
+
+def through_motors(
+    robot: Mechanism, motors: Path, control: Callable[[Formulation], Any]
+) -> Callable[[Formulation], Any]:
+    """A controller whose commands pass the stages of a file."""
+    from robosim.control.controllers import PD, Compiled
+    from robosim.control.periodic import Periodic
+    from robosim.loaders.motor_files import load_motors
+
+    if isinstance(control, PD | Compiled | Periodic):  # Motors refuse what is compiled
+        return load_motors(robot, motors, control)
+    present: list[Formulation] = []
+
+    def law(time: Any, q: Any, v: Any) -> Any:
+        answer = control(present[-1])
+        return answer(present[-1]) if isinstance(answer, PD) else answer
+
+    made = load_motors(robot, motors, law)
+
+    def through(sim: Formulation) -> Any:
+        present[:] = [sim]
+        return made(sim)
+
+    through.__name__ = getattr(control, "__name__", "Motors")
+    return through
 
 
 def limit_efforts(control: PD, robot: Mechanism) -> None:

@@ -80,7 +80,8 @@ def info(
     if contacts:
         from robosim.loaders.contacts import reasons
 
-        why = reasons(robot, "none" if loading.no_ground else loading.links)
+        choice = "none" if loading.no_ground else loading.links
+        why = reasons(robot, choice, **loading.of_hulls)
         told["contact_links"] = why
         tables.append(contacts_table(why))
     if meshes:

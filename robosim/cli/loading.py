@@ -111,6 +111,13 @@ Convex = Annotated[
         metavar="[LINK=]HOW",
     ),
 ]
+Corners = Annotated[
+    int | None,
+    _option(
+        help="Vertices of a link's convex hull that touch the ground, at most; by default 32.",
+        metavar="N",
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -148,6 +155,7 @@ class Loading(Files):
     self_collision: SelfCollision = False
     selfcollide: SelfCollide = False
     convex: Convex = None
+    corners: Corners = None
 
     @property
     def links(self) -> str | list[str]:
@@ -158,6 +166,11 @@ class Loading(Files):
         if not links:
             raise OptionError("--touching must be all, feet, none, or names, not empty")
         return links
+
+    @property
+    def of_hulls(self) -> dict[str, int]:
+        """The arguments for `--corners`."""
+        return {} if self.corners is None else {"corners": self.corners}
 
     @property
     def meshes(self) -> Any:
@@ -176,7 +189,7 @@ class Loading(Files):
             ground=not self.no_ground,
             contacts=self.links,
             self_collision=self.self_collision or ("file" if self.selfcollide else None),
-            **{"convex": self.meshes, **options},
+            **{"convex": self.meshes, **self.of_hulls, **options},
         )
         if self.friction is None:
             return robot

@@ -48,6 +48,15 @@ GaitFile = Annotated[
         metavar="WALK.json",
     ),
 ]
+MotorsFile = Annotated[
+    Path | None,
+    option(
+        "--motors",
+        help="Motors between the controller and the joints: a file that lists stages such as "
+        "Delay, Rate, DCMotor and LearnedActuator, and may have a PID as its law (docs/motors.md).",
+        metavar="MOTORS.toml",
+    ),
+]
 Order = Annotated[
     int,
     _shown(
@@ -156,6 +165,7 @@ class Stepping:
     v: V = None
     drop: Drop = 0.0
     gait: GaitFile = None
+    motors: MotorsFile = None
     formulation: FormulationName = "maximal"
     ignore: Ignore = None
     contacts: Contacts = None
@@ -176,7 +186,7 @@ class Stepping:
         if self.pose is not None or self.q:
             state = start_state(robot, self.pose, self.q or (), (), 0.0)
             q = None if state is None else state["q"]
-        options = self.implicit, self.effort_limits, q
+        options = self.implicit, self.effort_limits, q, self.motors
         return arguments.controller(name, robot, timestep, *options)
 
     def check(self, robot: Mechanism) -> dict[str, Any] | None:
@@ -223,6 +233,8 @@ class Stepping:
         from robosim.control.controllers import Gait
         from robosim.learning import Learned
 
+        if self.motors is not None:
+            raise OptionError("--gait is a PD within the step: --motors is for other controllers")
         if name is not None:
             raise OptionError(f"--gait is a controller by itself: leave out --controller {name}")
         if self.formulation != "maximal":

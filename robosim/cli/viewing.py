@@ -81,7 +81,8 @@ def view(
     name = stepping.controller or arguments.default_controller(robot)
 
     def made(robot: Mechanism, timestep: float) -> Any:
-        return stepping.controls(name, robot, timestep)
+        chosen = name if stepping.motors is None else stepping.controller
+        return stepping.controls(chosen, robot, timestep)
 
     def again() -> Formulation:
         changed = loading.load(model)
@@ -91,6 +92,8 @@ def view(
         return looked_at.start(changed, stepping.timestep)
 
     looked_at.check(robot)
+    # With a file of motors, other controllers would act without them.
+    offered = {} if stepping.motors else _built_in(robot, stepping.effort_limits)
     recorder = watching.recorder(robot)
     watched = watch and recorder is None and Path(model).expanduser().is_file()
     renew = Watch([model], again) if watched else None
@@ -108,7 +111,7 @@ def view(
                     seconds if math.isfinite(seconds) else None,
                     viewer,
                     recorder,
-                    controllers=_built_in(robot, stepping.effort_limits) | {name: made},
+                    controllers=offered | {name: made},
                     # The robot that is shown, which may have been loaded again.
                     rebuild=lambda timestep: looked_at.start(viewer.robot, timestep),
                     renew=renew,

@@ -230,10 +230,19 @@ class PD:
         return pd_torques(g, state.joint_q[g["q_index"]], rates)[1]
 
 
-def pd_torques(gains: NDArray[np.void], q: Array, rates: Array) -> tuple[Array, Array]:
-    """Desired torques (n,) at the coordinates of n motors and their rates, and those they give."""
-    asked = gains["kp"] * (gains["target"] - q)
-    asked += gains["kd"] * (gains["velocity"] - rates)
+def pd_torques(
+    gains: NDArray[np.void],
+    q: Array,
+    rates: Array,
+    target: Array | None = None,
+    velocity: Array | None = None,
+) -> tuple[Array, Array]:
+    """Desired torques (n,) at the coordinates of n motors and their rates, and those they give.
+
+    A target or velocity takes the place of the gains'. All but the gains may have rows of states.
+    """
+    asked = gains["kp"] * ((gains["target"] if target is None else target) - q)
+    asked += gains["kd"] * ((gains["velocity"] if velocity is None else velocity) - rates)
     return asked, motor_torques(gains, asked, rates)
 
 

@@ -15,6 +15,12 @@ from robosim.control.pd import PD
 from robosim.validation import Array
 
 
+def whole_steps(seconds: float, timestep: float) -> int | None:
+    """Number of time steps [s] in a time [s]; None if that is no whole number."""
+    found = round(seconds / timestep)
+    return None if abs(found * timestep - seconds) > 1e-6 * seconds else found
+
+
 class Aims(NamedTuple):
     """What n states follow over a period.
 

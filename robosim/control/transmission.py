@@ -9,7 +9,7 @@ activations from step to step.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,8 +23,12 @@ from robosim.description.rigid import floating_bases
 from robosim.errors import StateError
 from robosim.validation import Array
 
+TOUCHING = 1e-4
+"""Gap [m] up to which a contact is one that adheres."""
+_SLACK = 1e-6  # of a time step, by which times are rounded
+
 if TYPE_CHECKING:
-    from robosim.formulation import Formulation
+    from robosim.formulation import Contact, Formulation
     from robosim.kinematics.kinematics import Kinematics
 
 
@@ -65,7 +69,8 @@ class Drive:
     """A controller that sets the controls of a robot's actuators, and keeps their activations.
 
     Activations are integrated by Euler's method, from step to step. Activations, and forces of
-    actuators that are not implicit, are constant over a step.
+    actuators that are not implicit, are constant over a step. Delayed controls (`ControlDelay`) are
+    kept as well, and begin anew where the simulation's time is not a step after the last call.
 
     Parameters
     ----------
@@ -94,25 +99,62 @@ class Drive:
         n = len(robot.actuators)
         given = np.zeros(n) if activations is None else activations
         self.activations = _shaped("activations", given, n).copy()
+        delays = [one.delay.samples for one in robot.actuators if one.delay is not None]
+        # The last controls, the newest first, if any is delayed.
+        self._past = np.zeros((max(delays), n)) if delays else None
+        self._next = np.nan
 
     def __call__(self, sim: Formulation) -> Array:
         """As `torques`; activations advance by a time step."""
-        actuators = self._transmission.robot.actuators
+        transmission = self._transmission
+        actuators = transmission.robot.actuators
         controls = _shaped("controls", self._policy(sim), len(actuators))
+        if self._past is not None:
+            controls = self._delayed(controls, self._past, sim)
         acting, after = self.activations.copy(), self.activations.copy()
         for k, actuator in enumerate(actuators):
             if actuator.activation is not None:
-                control = float(np.clip(controls[k], *actuator.control_range))
+                length, rate = 0.0, 0.0
+                if actuator.activation.kind == "current":
+                    transmission.move_to(sim.q, sim.v)
+                    length, rate, _ = transmission.of(actuator)
+                aim = actuator.aim(float(controls[k]), length, rate)
                 value = float(self.activations[k])
-                after[k] = actuator.activation.advanced(control, value, sim.timestep)
+                after[k] = actuator.activation.advanced(aim, value, sim.timestep)
                 if actuator.activation.early:
                     acting[k] = after[k]
-        tau = self._transmission.torques(controls, sim.q, sim.v, acting)
+        tau = transmission.torques(controls, sim.q, sim.v, acting)
+        for k, actuator in enumerate(actuators):
+            if actuator.adheres is not None:
+                active = None if actuator.activation is None else float(acting[k])
+                pull = actuator.force(float(controls[k]), 0.0, 0.0, active)
+                tau = tau + transmission.adhesion(actuator, pull, sim.contacts())
         if any(actuator.implicit for actuator in actuators):
             has = [actuator.activation is not None for actuator in actuators]
             sim.set_controls(np.where(has, acting, controls))
         self.activations = after
         return tau
+
+    def _delayed(self, controls: Array, past: Array, sim: Formulation) -> Array:
+        """The controls that act now, as these enter the memory (samples, n) of the last ones."""
+        h = sim.timestep
+        if not abs(sim.time - self._next) <= _SLACK * h:
+            past[:] = 0.0
+        self._next = sim.time + h
+        found = controls.copy()
+        for k, actuator in enumerate(self._transmission.robot.actuators):
+            if actuator.delay is not None:
+                # The present control is no sample yet, so that any delay is a step or more.
+                steps = min(max(actuator.delay.seconds / h, 1.0), float(actuator.delay.samples))
+                later, earlier = int(steps + _SLACK), int(np.ceil(steps - _SLACK))
+                known = (controls[k], *past[:, k])
+                share = steps - later if actuator.delay.interpolation == "linear" else 1.0
+                found[k] = known[earlier]
+                if earlier > later:
+                    found[k] += (1.0 - share) * (known[later] - known[earlier])
+        past[1:] = past[:-1].copy()
+        past[0] = controls
+        return found
 
 
 class Transmission:
@@ -218,6 +260,26 @@ class Transmission:
         if actuator.place is not None:
             arms += self._push(actuator.place, np.array(actuator.wrench))
         return length, float(arms @ self._v), arms
+
+    def adhesion(self, actuator: Actuator, pull: float, contacts: Sequence[Contact]) -> Array:
+        """Generalized forces (nv,) that pull a link [N] towards all that it touches, at this state.
+
+        Contacts with a gap of more than `TOUCHING` do not count.
+        """
+        link, robot, forces = actuator.adheres, self.robot, np.zeros(self.robot.nv)
+        assert self._kinematics is not None
+        touching = [one for one in contacts
+                    if link in (one.link, one.other_link) and one.gap < TOUCHING]  # fmt: skip
+        names = {body.name: k for k, body in enumerate(robot.bodies)}
+        jacobian = self._kinematics.jacobian()
+        for one in touching:
+            for name, sign in ((one.body, -1.0), (one.other, 1.0)):
+                if name in names:
+                    force = sign * pull / len(touching) * one.normal
+                    arm = one.position - self._kinematics.x[names[name]]
+                    wrench = np.concatenate((force, np.cross(arm, force)))
+                    forces += wrench @ jacobian[names[name]]
+        return forces
 
     def _push(self, place: Place, wrench: Array) -> Array:
         """Generalized forces (nv,) of a wrench (6,) at a place, in the place's axes."""

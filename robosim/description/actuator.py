@@ -25,6 +25,46 @@ from robosim.description.place import Place
 from robosim.errors import ModelError
 from robosim.validation import Frozen, frozen_array
 
+INTERPOLATIONS = ("zoh", "linear")
+"""How a `ControlDelay` reads between the instants of its samples."""
+
+
+@dataclass(frozen=True, eq=False)
+class ControlDelay(Frozen):
+    """A delay between the control of an actuator and its effect; controls before were zero.
+
+    Attributes
+    ----------
+    seconds : float [s]
+        A time of less than a time step counts as one.
+    samples : int
+        The delay is at most so many time steps, each of which has a sample of the control.
+    interpolation : "zoh" or "linear"
+        Between two samples: the earlier one, or a line.
+
+    Raises
+    ------
+    ModelError
+        For a delay that is not positive, fewer than one sample, or an unknown interpolation.
+    """
+
+    seconds: float
+    samples: int = 1000
+    interpolation: str = "zoh"
+
+    def __post_init__(self) -> None:
+        element = "delay of a control"
+        if not (np.isfinite(self.seconds) and self.seconds > 0):
+            raise ModelError(f"must be a time above zero, not {self.seconds!r}", element=element)
+        if self.samples < 1:
+            raise ModelError(f"needs a sample or more, not {self.samples!r}", element=element)
+        if self.interpolation not in INTERPOLATIONS:
+            raise ModelError(
+                f"interpolation cannot be {self.interpolation!r}",
+                element=element,
+                alternatives=INTERPOLATIONS,
+            )
+
 
 @dataclass(frozen=True, eq=False)
 class Actuator(Frozen):
@@ -60,13 +100,18 @@ class Actuator(Frozen):
         in the middle of the interval and the mean rate, with a constant control or activation. An
         implicit actuator acts on one coordinate or tendon, in all steps. The control is set by
         `Simulation.set_controls`, and is zero before.
+    delay : ControlDelay or None
+        A delay of the control, which `Drive` keeps. Elsewhere controls act at once.
+    adheres : str or None
+        A link of the place's body that the force pulls towards all that it touches, in equal parts
+        along the normals of its contacts. `Drive` has this force; `torques` knows no contacts.
 
     Raises
     ------
     ModelError
         For a range whose ends are in the wrong order, or gears that are neither one number nor
-        three. For an implicit actuator at a place, on a free rotation, or on several coordinates
-        or tendons.
+        three. For an implicit actuator at a place, on a free rotation, on several coordinates or
+        tendons, or with the activation "current".
     """
 
     name: str
@@ -81,6 +126,8 @@ class Actuator(Frozen):
     wrench: tuple[float, ...] = (0.0,) * 6
     implicit: bool = False
     in_parent: bool = False
+    delay: ControlDelay | None = None
+    adheres: str | None = None
 
     def __post_init__(self) -> None:
         element = f"actuator '{self.name}'"
@@ -97,6 +144,12 @@ class Actuator(Frozen):
             gears={name: _gear(gear, name, element) for name, gear in self.gears.items()},
             wrench=tuple(wrench.tolist()),
         )
+        if self.implicit and self.activation is not None and self.activation.kind == "current":
+            raise ModelError("is implicit, which a winding with an inductance cannot be",
+                             element=element)  # fmt: skip
+        if self.adheres is not None and (self.place is None or any(self.wrench) or self.gears):
+            raise ModelError("adheres, and so needs a place, without a wrench or gears",
+                             element=element)  # fmt: skip
         turns = any(isinstance(gear, tuple) for gear in self.gears.values())
         if self.implicit and (self.place is not None or turns or len(self.gears) != 1):
             acts = "at a place" if self.place is not None else f"on {list(self.gears)}"
@@ -128,16 +181,36 @@ class Actuator(Frozen):
         If `activation` is None, an activation is taken to have reached the control's value.
         """
         value = float(np.clip(control, *self.control_range))
+        if self.activation is not None and self.activation.kind == "current":
+            force = (
+                self.activation.constants[1] * activation
+                if activation is not None
+                else (self._affine(value, length, velocity))
+            )
+            return float(np.clip(force, *self.force_range))
         if self.activation is not None:
             value = self.activation.at_once(value) if activation is None else activation
         if self.muscle is not None:
             force, _, _ = self.muscle.law(value, length, velocity)
         else:
-            if self._goes_round:
-                length = value + math.remainder(length - value, self._goes_round)
-            state = np.array((1.0, length, velocity))
-            force = float(np.dot(self.gain, state) * value + np.dot(self.bias, state))
+            force = self._affine(value, length, velocity)
         return float(np.clip(force, *self.force_range))
+
+    def aim(self, control: float, length: float, velocity: float) -> float:
+        """What an activation follows: the control within its range, or a winding's steady current.
+
+        The current is that at which the force of the present voltage has settled.
+        """
+        value = float(np.clip(control, *self.control_range))
+        if self.activation is None or self.activation.kind != "current":
+            return value
+        return self._affine(value, length, velocity) / self.activation.constants[1]
+
+    def _affine(self, value: float, length: float, velocity: float) -> float:
+        if self._goes_round:
+            length = value + math.remainder(length - value, self._goes_round)
+        state = np.array((1.0, length, velocity))
+        return float(np.dot(self.gain, state) * value + np.dot(self.bias, state))
 
     @cached_property
     def _goes_round(self) -> float:

@@ -374,6 +374,7 @@ def _joined(first: W, second: Whole, fields: dict[str, Any], others: Sequence[Jo
         effort_ranges={**first.effort_ranges, **second.effort_ranges},
         home=home,
         configurations=configurations,
+        keyframes={**first.keyframes, **theirs("keyframes")},
         as_given=True,
         self_collision=False,
         stance=None,

@@ -20,6 +20,7 @@ from robosim.description.body import Body, ContactPoint, Frame, Geometry
 from robosim.description.camera import Camera
 from robosim.description.composing import Composable
 from robosim.description.joint import Joint
+from robosim.description.keyframe import Instant, Keyframe, instant
 from robosim.description.obstacles import AnyShape, as_obstacles, obstacle_name
 from robosim.description.order import coordinate_names, tree_order
 from robosim.description.particles import SOFT, AnySoft, with_particles
@@ -93,6 +94,9 @@ class Mechanism(Composable, Frozen):
     soft_meshes : tuple of SoftMesh
     cameras : tuple of Camera
         Cameras that `render` knows by name.
+    keyframes : mapping of name to Keyframe
+        Velocities, controls and activations beside the configurations of the same names; `keyframe`
+        gives all of these as arrays.
     soft : Strand, Net or Soft, or several, given only
         Of which particles, springs and meshes are made; home is that without them.
     world_frames : tuple of Frame
@@ -132,6 +136,7 @@ class Mechanism(Composable, Frozen):
     as_given: bool = False
     soft_meshes: tuple[SoftMesh, ...] = ()
     cameras: tuple[Camera, ...] = ()
+    keyframes: Mapping[str, Keyframe] = field(default_factory=dict)
     soft: InitVar[AnySoft | Iterable[AnySoft]] = ()
 
     def __post_init__(self, soft: AnySoft | Iterable[AnySoft]) -> None:
@@ -194,6 +199,7 @@ class Mechanism(Composable, Frozen):
                 name: frozen_array(q, (self.nq,), f"configuration '{name}'", element)
                 for name, q in self.configurations.items()
             },
+            keyframes=dict(self.keyframes),
         )
 
     def __repr__(self) -> str:
@@ -533,6 +539,19 @@ class Mechanism(Composable, Frozen):
         """A camera by its name, or ModelError."""
         names = [camera.name for camera in self.cameras]
         return self.cameras[checks.index_of("camera", names, name)]
+
+    def keyframe(self, name: str) -> Instant:
+        """A pose of `poses` with the velocities, controls and activations of that keyframe.
+
+        `Simulation.set_state` takes `q`, `v` and `time`, and `robosim.actuators.Drive` the controls
+        and activations. What a keyframe does not say is zero.
+
+        Raises
+        ------
+        ModelError
+            For an unknown name.
+        """
+        return instant(self, name)
 
     def neutral(self) -> Array:
         """q (nq,) with every joint at zero, quaternions at identity."""

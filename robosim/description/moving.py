@@ -17,6 +17,7 @@ from robosim import quaternions, se3
 from robosim.description.body import Body
 from robosim.description.geometry import Frame, Geometry, placed, pose
 from robosim.description.joint import Joint
+from robosim.description.keyframe import Keyframe
 from robosim.description.obstacles import AnyShape, HalfSpace, TriangleMesh
 from robosim.description.place import Place
 from robosim.description.ray_sensor import RaySensor
@@ -106,7 +107,20 @@ def changes(robot: Whole, E: Array, onto: Onto | None = None) -> dict[str, Any]:
         "world_visuals": tuple(_at(shape, there.E) for shape in robot.world_visuals),
         "home": coordinates(robot.home),
         "configurations": {name: coordinates(q) for name, q in robot.configurations.items()},
+        "keyframes": {
+            name: _moved_key(robot, key, free, E) for name, key in robot.keyframes.items()
+        },
     }
+
+
+def _moved_key(robot: Whole, key: Keyframe, free: list[bool], E: Array) -> Keyframe:
+    """A keyframe after a transformation E of the world, which turns velocities of free bases."""
+    for start, joint, is_free in zip(robot.v_offsets, robot.tree_joints, free, strict=False):
+        if is_free:
+            A = pose(joint.parent_position, joint.offset)
+            turn = (se3.inverse(A) @ E @ A)[:3, :3]
+            key = key.turned(tuple(robot.v_names[start : start + 3]), turn)
+    return key
 
 
 def _at(part: Frame | Geometry, E: Array) -> Any:

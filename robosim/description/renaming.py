@@ -62,6 +62,7 @@ def renamed(robot: W, prefix: str) -> W:
                 name=prefix + one.name,
                 gears={prefix + name: gear for name, gear in one.gears.items()},
                 place=None if one.place is None else _place(one.place, prefix),
+                adheres=None if one.adheres is None else prefix + one.adheres,
             )
             for one in robot.actuators
         ),
@@ -78,6 +79,7 @@ def renamed(robot: W, prefix: str) -> W:
         world_frames=tuple(_frame(frame, prefix) for frame in robot.world_frames),
         world_visuals=tuple(_geometry(shape, prefix) for shape in robot.world_visuals),
         configurations={prefix + name: q for name, q in robot.configurations.items()},
+        keyframes={prefix + name: key.renamed(prefix) for name, key in robot.keyframes.items()},
         warnings=told,
         **pairs,
     )  # fmt: skip

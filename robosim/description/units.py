@@ -187,6 +187,7 @@ class Division:
             cameras=(),
             home=np.concatenate(q),
             configurations={},
+            keyframes={},
             stance=None,
             warnings=(),
             as_given=True,

@@ -15,6 +15,7 @@ from robosim.description.actuator import Actuator
 from robosim.description.body import Body, ContactPoint, Frame, Geometry
 from robosim.description.camera import Camera
 from robosim.description.joint import Joint
+from robosim.description.keyframe import Keyframe
 from robosim.description.obstacles import AnyShape
 from robosim.description.ray_sensor import RaySensor
 from robosim.description.sensor import Sensor
@@ -62,6 +63,8 @@ class Whole(Protocol):
     def self_collision(self) -> bool: ...
     @property
     def excluded_pairs(self) -> tuple[tuple[str, str], ...]: ...
+    @property
+    def keyframes(self) -> Mapping[str, Keyframe]: ...
     @property
     def configurations(self) -> Mapping[str, ArrayLike]: ...
     @property

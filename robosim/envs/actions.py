@@ -61,6 +61,8 @@ class Actions:
         The coordinate that each entry of an action drives.
     pd : PD or None
         The PD whose targets actions set; None if actions are torques.
+    motors : tuple
+        Stages between targets or torques and the joints.
     come_late : bool
         Whether the task has a delay, so that actions may begin to act in a later time step.
     """
@@ -79,6 +81,7 @@ class Actions:
                 )
         if not self.names:
             raise OptionError(f"robot '{robot.name}' has no motors that actions could drive")
+        self.motors = tuple(control.motors)
         self._driven = np.array([robot.actuated_names.index(name) for name in self.names])
         self._nu, self._shape = robot.nu, (n, len(self.names))
         self.pd: PD | None = None

@@ -27,6 +27,7 @@ from robosim.envs.compiled import (
     tell_ends,
 )
 from robosim.envs.errors import TaskError
+from robosim.envs.motors import Driven
 from robosim.envs.sensing import Senses, with_sensors
 from robosim.envs.task import ARRAYS, Moment, Start, Task
 from robosim.errors import StateError
@@ -97,8 +98,10 @@ class Episodes:
         options = {**task.options, "lanes": lanes, "threads": threads}
         self.batch = BatchSimulation(robot, n, task.timestep, **options)
         # If actions are delayed, another one may begin to act in each time step.
-        self._calls = task.steps if self.actions.come_late else 1
-        self.bound = self.batch.bind(task.steps // self._calls, controller=self.actions.pd)
+        stages, pd = self.actions.motors, self.actions.pd
+        self._calls = task.steps if self.actions.come_late or stages else 1
+        self.bound = self.batch.bind(task.steps // self._calls, controller=None if stages else pd)
+        self._motors = Driven(robot, stages, pd, self.batch) if stages else None
         self._gains = self.bound.kp.copy(), self.bound.kd.copy()
         # The domain's robots that have been built, and which of them each environment has.
         self._robots: dict[int, Mechanism] = {}
@@ -222,6 +225,8 @@ class Episodes:
         except StateError as error:
             raise TaskError(f"reset gives a start that cannot be taken: {error}") from error
         self._pushed[which] = False  # a start takes forces away
+        if self._motors is not None:
+            self._motors.begin(which)
 
     def _change_robots(self, which: Rows) -> None:
         """Give environments the masses and friction that have been drawn for their episodes."""
@@ -325,12 +330,17 @@ class Episodes:
     def _advance(self, actions: Array) -> Mask:
         """Take the steps of actions: who failed, (n,); torques over the first go to `_tau`."""
         bound, values = self.bound, self.actions.values(actions)
-        driven = bound.torques if self.actions.pd is None else bound.targets
-        if self.actions.pd is None and self.chance.motors is not None:
-            values = values * self.chance.motors[:, None]
+        strength, torques = self.chance.motors, self.actions.pd is None
+        driven = bound.torques if torques or self._motors is not None else bound.targets
+        if torques and self._motors is None and strength is not None:
+            values = values * strength[:, None]
         solved = True
         for k in range(self._calls):
-            driven[:] = values[:, k]
+            now = values[:, min(k, values.shape[1] - 1)]
+            if self._motors is not None:
+                now = self._motors.torques(now)
+                now = now if strength is None else now * strength
+            driven[:] = now
             bound.step()
             solved = solved and bound.all_done
             if k == 0:

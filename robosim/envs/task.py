@@ -33,10 +33,14 @@ class Torques:
         The torque of an action of 1; None: the effort limit of each joint.
     joints : tuple of names, or None
         The actuated coordinates that actions drive; None: all. The others get no torque.
+    motors : tuple of Delay, Rate and DCMotor
+        Stages that the torques pass in each time step, as of `robosim.controllers.Motors`. The
+        memory of stages begins anew with each episode.
     """
 
     scale: ArrayLike | None = None
     joints: tuple[str, ...] | None = None
+    motors: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +61,9 @@ class Targets:
         Whether torques are limited to the effort limits of the joints.
     implicit : bool
         Whether the gains act within the equations of a step; see `PD`.
+    motors : tuple of Delay, Rate, DCMotor and LearnedActuator
+        Stages that the torques of the PD pass, as of `Torques`. A `LearnedActuator` takes the
+        targets, and the gains have no effect. Not with `implicit`.
     """
 
     kp: ArrayLike
@@ -66,6 +73,7 @@ class Targets:
     joints: tuple[str, ...] | None = None
     effort_limits: bool = True
     implicit: bool = False
+    motors: tuple[Any, ...] = ()
 
 
 class Start(NamedTuple):

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robosim.control.controllers import PD
-from robosim.control.periodic import Aims
+from robosim.control.network import Network
+from robosim.control.periodic import Aims, whole_steps
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError, LoadError
 from robosim.formulation import Formulation
 from robosim.policies.layout import Layout
-from robosim.policies.network import Network
 from robosim.policies.observing import Observer
 from robosim.policies.quantities import QUANTITIES, Reading
 from robosim.policies.task import POSITION, TORQUE, VELOCITY, PolicyTask
@@ -155,8 +155,8 @@ class Policy:
         ControllerError
             If that is no whole number.
         """
-        found = round(self.period / timestep)
-        if found < 1 or abs(found * timestep - self.period) > 1e-6 * self.period:
+        found = whole_steps(self.period, timestep)
+        if not found:
             raise ControllerError(
                 f"policy '{self.__name__}' acts every {self.period:g} s, which is no whole number "
                 f"of time steps of {timestep:g} s: simulate with its own, {self.task.timestep:g} s"

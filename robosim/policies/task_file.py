@@ -5,24 +5,19 @@ A key of the file wins over one of the policy's metadata, and this one over one 
 
 from __future__ import annotations
 
-import json
 import os
-import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from robosim import safe_xml
 from robosim.errors import LoadError, OptionError, known
-from robosim.loaders import plain_yaml
+from robosim.loaders.plain_files import READERS, read_mapping
 from robosim.policies.metadata import described
 from robosim.policies.presets import PRESETS
 from robosim.policies.task import PolicyTask
 
 TaskSource = PolicyTask | Mapping[str, Any] | str | os.PathLike[str] | None
 """A task, its keys, the path of a task file, the name of a preset, or None."""
-
-_LARGEST = 1 << 20
 
 
 def task_of(
@@ -74,36 +69,9 @@ def _read(source: Mapping[str, Any] | str | os.PathLike[str]) -> tuple[dict[str,
     if source in PRESETS:
         return {"preset": source}, None
     file = Path(source).expanduser()
-    readers: dict[str, Callable[[Path], Any]] = {
-        ".yaml": plain_yaml.read, ".yml": plain_yaml.read, ".json": _read_json, ".toml": _read_toml,
-    }  # fmt: skip
-    if file.suffix.lower() not in readers:
+    if file.suffix.lower() not in READERS:
         raise OptionError(
-            f"a task is a file that ends in {', '.join(readers)}, or a preset, not '{source}' "
+            f"a task is a file that ends in {', '.join(READERS)}, or a preset, not '{source}' "
             f"({known(str(source), tuple(PRESETS))})"
         )
-    said = readers[file.suffix.lower()](file)
-    if not isinstance(said, Mapping) or not all(isinstance(key, str) for key in said):
-        raise LoadError("must be a mapping of keys to values", file=file)
-    return dict(said), file
-
-
-def _text(file: Path) -> str:
-    try:
-        return safe_xml.read_bytes(file, largest=_LARGEST).decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise LoadError(f"is not UTF-8: {error.reason}", file=file) from None
-
-
-def _read_json(file: Path) -> Any:
-    try:
-        return json.loads(_text(file))
-    except (ValueError, RecursionError) as error:
-        raise LoadError(f"malformed JSON: {error}", file=file) from None
-
-
-def _read_toml(file: Path) -> Any:
-    try:
-        return tomllib.loads(_text(file))
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise LoadError(f"malformed TOML: {error}", file=file) from None
+    return read_mapping(file), file

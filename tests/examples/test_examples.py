@@ -99,6 +99,10 @@ EXPECTED: dict[str, tuple[tuple[str, ...], str]] = {
         ("gears.png",),
         r"ratio -1\.6\d\d, of the teeth -1\.667\n.* by 0\.[01]\d mm; teeth leave 0\.20 mm",
     ),
+    "31_motors": (
+        ("motors.png",),
+        r"ideal: .* 18\d\.\d .* 0\.0\d N m(.|\n)*at 2\d\.\d degrees Cel(.|\n)* 3\d\.\d\d N m of",
+    ),
     "26_identify": (("arm.parquet",), r"[+-]\d\.\d standard deviations from what it is"),
 }
 OPTIONS = {

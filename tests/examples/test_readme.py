@@ -32,14 +32,15 @@ DYNAMICS = snippets(ROOT / "docs/dynamics.md")
 INTEGRATORS = snippets(ROOT / "docs/integrators.md")
 SENSING = snippets(ROOT / "docs/sensing.md")
 PICTURES = snippets(ROOT / "docs/pictures.md")
+MOTORS = snippets(ROOT / "docs/motors.md")
 ENVIRONMENTS = snippets(ROOT / "docs/environments.md")[1:3]  # others take a robot, or minutes
 SNIPPETS = [*ENVIRONMENTS, *README, "\n".join(BUILDING), "\n".join(DYNAMICS), *INTEGRATORS]
-SNIPPETS += [*SENSING, *PICTURES]
+SNIPPETS += [*SENSING, *PICTURES, *MOTORS]
 
 
 def test_there_are_some() -> None:
     assert (len(README), len(BUILDING), len(DYNAMICS), len(INTEGRATORS)) == (3, 8, 6, 2)
-    assert (len(SENSING), len(PICTURES)) == (4, 2)
+    assert (len(SENSING), len(PICTURES), len(MOTORS)) == (4, 2, 3)
 
 
 @pytest.mark.parametrize("snippet", SNIPPETS, ids=range(len(SNIPPETS)))

@@ -11,6 +11,7 @@ from urdf_text import INERTIAL, joint_xml, link_xml
 
 import robosim
 from robosim import Body, Geometry, quaternions
+from robosim.errors import LoadError
 from robosim.loaders import contacts
 from robosim.loaders.contacts import contact_points
 from robosim.loaders.hulls import HULL_POINTS, simplified_hull
@@ -347,3 +348,59 @@ def test_open_collision_meshes_are_told(write, tmp_path):
     assert "not closed" in warning
     assert warning.endswith(": a")
     assert len(opened.contacts) == HULL_POINTS
+
+
+class TestCorners:
+    """How many vertices of a hull touch the ground is up to the user."""
+
+    @staticmethod
+    def urdf(tmp_path):
+        MESH.export(tmp_path / "ball.stl")
+        shape = '<collision><geometry><mesh filename="ball.stl"/></geometry></collision>'
+        path = tmp_path / "robot.urdf"
+        path.write_text(f'<robot name="r"><link name="a">{INERTIAL}{shape}</link></robot>')
+        return path
+
+    @staticmethod
+    def mjcf(tmp_path):
+        MESH.export(tmp_path / "ball.stl")
+        path = tmp_path / "robot.xml"
+        path.write_text(
+            '<mujoco><asset><mesh name="m" file="ball.stl"/></asset><worldbody><geom type="plane" '
+            'size="1 1 1"/><body name="a" pos="0 0 1"><freejoint/><geom type="mesh" mesh="m"/>'
+            "</body></worldbody></mujoco>"
+        )
+        return path
+
+    @pytest.mark.parametrize("file", ["urdf", "mjcf"])
+    def test_more_of_them_lose_less(self, tmp_path, file):
+        path = getattr(self, file)(tmp_path)
+        losses = []
+        for corners in (14, 32, 100, 10_000):
+            robot = robosim.load(path, corners=corners)
+            wanted = min(corners, len(MESH.vertices))
+            assert len(robot.contacts) == wanted
+            (told,) = contacts.reasons(robot, corners=corners)
+            assert told["points"] == wanted
+            losses.append(told["loss_m"])
+        assert losses == sorted(losses, reverse=True)
+        assert losses[0] > 5 * losses[2]
+        assert losses[-1] < 1e-9
+        assert len(robosim.load(path).contacts) == HULL_POINTS
+
+    @pytest.mark.parametrize("corners", [20, 50])
+    def test_meshes_of_one_link_have_as_many_together(self, tmp_path, corners):
+        MESH.export(tmp_path / "ball.stl")
+        shapes = "".join(
+            f'<collision><origin xyz="{x} 0 0"/><geometry><mesh filename="ball.stl"/></geometry>'
+            "</collision>"
+            for x in (0, 1)
+        )
+        path = tmp_path / "robot.urdf"
+        path.write_text(f'<robot name="r"><link name="a">{INERTIAL}{shapes}</link></robot>')
+        assert len(robosim.load(path, corners=corners).contacts) == corners
+
+    @pytest.mark.parametrize("corners", [13, 0, -1, 32.0, "32", None])
+    def test_numbers_that_are_none_are_refused(self, tmp_path, corners):
+        with pytest.raises(LoadError, match="corners must be 14 or more"):
+            robosim.load(self.urdf(tmp_path), corners=corners)

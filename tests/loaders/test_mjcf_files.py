@@ -218,7 +218,7 @@ def test_what_is_not_read_is_told_by_name(tmp_path):
       <extension><plugin plugin="mujoco.pid"/></extension>
       <deformable><skin name="suit"/></deformable>
       <actuator><muscle name="biceps" joint="j" actdim="2"/>
-        <adhesion name="glue" body="b"/></actuator>
+        <general name="glue" body="b"/></actuator>
       <sensor><gyro name="imu" site="s"/></sensor><option density="1.2" gravity="0 0 -1"/>"""
     world = BODY.replace("<geom", '<site name="s"/><geom')
     path = write(tmp_path, mjcf(inside, world=world))

@@ -98,7 +98,7 @@ def test_a_page_escapes_names(run):
     ("options", "words"),
     [
         (("a1", "zero.onnx"), "zero.onnx does not say what it observes"),
-        (("a1", "none.onnx", "--task", "a1.yaml"), "none.onnx: the policy does not exist"),
+        (("a1", "none.onnx", "--task", "a1.yaml"), "none.onnx: the network does not exist"),
         (("a1", "zero.onnx", "--task", "isaac"), "or a preset, not 'isaac'"),
         (("a1", "zero.onnx", "--task", "mjlab"), "the task has no 'stiffness'"),
         (("double_pendulum", "zero.onnx", "--task", "a1.yaml"), "matches no joint"),

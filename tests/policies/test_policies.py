@@ -283,7 +283,7 @@ def test_without_onnxruntime_the_line_of_pip_is_told():
     code = (
         "import sys; sys.modules['onnxruntime'] = None\n"
         "from robosim.errors import MissingExtraError\n"
-        "from robosim.policies.network import Network\n"
+        "from robosim.control.network import Network\n"
         "try: Network('p.onnx')\n"
         "except MissingExtraError as error: print(error)"
     )

@@ -249,6 +249,32 @@ class TestSimulate:
         assert result.exit_code == 0, result.output
         assert json.loads(result.stdout)["largest_effort"]["effort"] > 0
 
+    def test_motors(self, run: Run) -> None:
+        """They limit the torques of a controller, or of a law of their own; others are refused."""
+        Path("m.toml").write_text(
+            '[[stages]]\nkind = "DCMotor"\nresistance = 2.0\ntorque_constant = 0.5\n'
+            "current_limit = 3.0\n"
+        )
+        Path("push.py").write_text("def push(sim):\n    return [9.0] * sim.robot.nu\n")
+        for name in ("stand", "push:push"):
+            line = "simulate", "a1", "--seconds", "0.05", "--json", "--controller", name
+            result = run(*line, "--motors", "m.toml")
+            assert result.exit_code == 0, result.output
+            assert json.loads(result.stdout)["largest_effort"]["effort"] == pytest.approx(1.5)
+        law = '[law]\ntarget = "home"\nkp = 1.0\nki = 0.0\nkd = 0.1\n'
+        Path("law.toml").write_text(law + Path("m.toml").read_text())
+        line = "simulate", "double_pendulum", "--seconds", "0.05", "--motors", "law.toml"
+        assert run(*line, "--q", "joint1=1").exit_code == 0
+        for more, words in (
+            (("--controller", "stand"), "has a law: leave out --controller stand"),
+            (("--motors", "none.toml"), "none.toml"),
+            (("--motors", "push.py"), "must end in"),
+            (("--motors", "m.toml", "--implicit", "--controller", "stand"), "must be explicit"),
+        ):
+            result = run(*line, *more)
+            assert result.exit_code == 1
+            assert words in " ".join(result.stderr.split())
+
     def test_effort_limits(self, run: Run) -> None:
         """Told where they are exceeded, and kept where that is asked for."""
         drop = ("simulate", "a1", "--drop", "0.3", "--seconds", "0.3")

@@ -63,7 +63,21 @@ def _write_poses(document: Document) -> None:
         return
     keyframe = child(document.root, "keyframe")
     for name, q in poses.items():
-        child(keyframe, "key", name=name, qpos=text(q))
+        child(keyframe, "key", name=name, qpos=text(q), **_moving(document, name))
+
+
+def _moving(document: Document, name: str) -> dict[str, str]:
+    """What a keyframe has beside its pose, as attributes."""
+    mechanism = document.mechanism
+    if name not in mechanism.keyframes:
+        return {}
+    now = mechanism.keyframe(name)
+    written = {node.get("name") for node in document.root.iterfind("actuator/*")}
+    rows = [k for k, one in enumerate(mechanism.actuators) if one.name in written]
+    active = [k for k in rows if mechanism.actuators[k].activation is not None]
+    values = {"qvel": now.v, "ctrl": now.controls[rows], "act": now.activations[active]}
+    told = {what: text(array) for what, array in values.items() if np.any(array)}
+    return told | ({"time": text(now.time)} if now.time else {})
 
 
 def _note_what_is_lost(document: Document, stance: Stance | None) -> None:

@@ -50,6 +50,14 @@ def _actuator(document: Document, actuators: etree._Element, actuator: Actuator)
     joints = document.joint_names()
     attributes = {"name": actuator.name}
     (name, gear), *more = actuator.gears.items() or [("", 0.0)]
+    if actuator.adheres is not None:
+        if actuator.adheres not in {body.name for body in document.mechanism.bodies}:
+            document.lost.add("adhesion of links that are parts of bodies", actuator.name)
+            return
+        attributes |= {"body": actuator.adheres, "gain": text(actuator.gain[0])}
+        attributes["ctrlrange"] = text(np.clip(actuator.control_range, 0.0, 1e9))
+        child(actuators, "adhesion", **attributes, **_limits("force", actuator.force_range))
+        return
     if actuator.place is not None:
         place = actuator.place
         R = quaternions.rotation_matrix(np.asarray(place.quaternion))
@@ -73,6 +81,13 @@ def _actuator(document: Document, actuators: etree._Element, actuator: Actuator)
         for name, gear in actuator.gears.items():
             child(tendon, "joint", joint=joints[name], coef=text(gear))
         attributes["tendon"] = str(tendon.get("name"))
+    if actuator.delay is not None:
+        delay = actuator.delay
+        attributes |= {"delay": text(delay.seconds), "nsample": str(delay.samples)}
+        attributes["interp"] = delay.interpolation
+    if actuator.activation is not None and actuator.activation.kind == "current":
+        _winding(document, actuators, actuator, attributes)
+        return
     kind, gain, bias = "affine", np.array(actuator.gain), np.array(actuator.bias)
     if isinstance(actuator.muscle, Muscle):
         kind, gain = "muscle", _curves(actuator.muscle)
@@ -89,10 +104,34 @@ def _actuator(document: Document, actuators: etree._Element, actuator: Actuator)
             told = text(np.clip(activation.range, -1e9, 1e9))
             attributes |= {"actlimited": "true", "actrange": told}
     for what, limits in (("ctrl", actuator.control_range), ("force", actuator.force_range)):
-        if np.any(np.isfinite(limits)):
-            told = text(np.clip(limits, -1e9, 1e9))
-            attributes |= {f"{what}limited": "true", f"{what}range": told}
+        attributes |= _limits(what, limits)
     child(actuators, "general", **attributes)
+
+
+def _limits(what: str, limits: tuple[float, float]) -> dict[str, str]:
+    """The attributes of a range, if it has ends."""
+    if not np.any(np.isfinite(limits)):
+        return {}
+    return {f"{what}limited": "true", f"{what}range": text(np.clip(limits, -1e9, 1e9))}
+
+
+def _winding(
+    document: Document, actuators: etree._Element, actuator: Actuator, attributes: dict[str, str]
+) -> None:
+    """A motor whose current has a time constant, as a <dcmotor> that is driven by a voltage."""
+    assert actuator.activation is not None
+    time, K, _ = actuator.activation.constants
+    gain, bias = actuator.gain, actuator.bias
+    R = K / gain[0] if gain[0] else np.inf
+    lower, upper = actuator.force_range
+    driven = not any(gain[1:]) and not any(bias[:2]) and np.isclose(bias[2], -K * gain[0], 1e-12, 0)
+    if not (driven and R > 0 and np.isfinite(R) and lower == -upper):
+        document.lost.add("windings that no voltage drives", actuator.name)
+        return
+    if np.isfinite(upper):
+        attributes["saturation"] = text(upper)
+    attributes |= {"motorconst": text(K), "resistance": text(R), "inductance": text((0.0, time))}
+    child(actuators, "dcmotor", **attributes, **_limits("ctrl", actuator.control_range))
 
 
 def _curves(muscle: Muscle) -> Array:

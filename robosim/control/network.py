@@ -24,7 +24,7 @@ _FLOATS = {"tensor(float)": np.float32, "tensor(double)": np.float64}
 
 
 class Network:
-    """A policy's network.
+    """The network of a policy, or of a learned actuator.
 
     Parameters
     ----------
@@ -88,6 +88,10 @@ class Network:
         if any(one.type not in _FLOATS for one in states):
             raise self.error("has states that are no floats")
 
+    def __reduce__(self) -> tuple[type[Network], tuple[Path]]:
+        """A pickle has the name of the file, which is read again."""
+        return type(self), (self.file,)
+
     def error(self, reason: str, alternatives: Sequence[str] = ()) -> LoadError:
         """The error to raise for this file."""
         return LoadError(reason, file=self.file, alternatives=alternatives)
@@ -129,10 +133,10 @@ def _open(file: Path) -> Any:
         import onnxruntime
     except ImportError:
         raise MissingExtraError(
-            f"policies need onnxruntime; get it with: {install('onnx')}"
+            f"networks need onnxruntime; get it with: {install('onnx')}"
         ) from None
     if not file.is_file():
-        raise LoadError("the policy does not exist", file=file)
+        raise LoadError("the network does not exist", file=file)
     options = onnxruntime.SessionOptions()
     # One thread: small networks take longer on several, and results do not depend on their number.
     options.intra_op_num_threads = options.inter_op_num_threads = 1
@@ -142,7 +146,7 @@ def _open(file: Path) -> Any:
     except Exception as error:  # onnxruntime raises several kinds
         hint = ""
         if file.suffix.lower() in (".pt", ".pth", ".zip", ".jit"):
-            hint = " (a policy of torch has to be exported to ONNX first: see docs/policies.md)"
+            hint = " (a network of torch has to be exported to ONNX first: see docs/policies.md)"
         raise LoadError(f"is no ONNX file that can be read{hint}: {error}", file=file) from None
 
 

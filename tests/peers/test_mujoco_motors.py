@@ -1,0 +1,210 @@
+"""Direct-current motors and delays of controls: forces and motions are MuJoCo's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import robosim
+from robosim import Simulation
+from robosim.actuators import ControlDelay, Drive, torques
+from robosim.errors import LoadError, ModelError
+
+mujoco = pytest.importorskip("mujoco")
+
+WORLD = """<worldbody><body><joint name="j" axis="0 1 0" damping="0.2" armature="0.05"/>
+  <geom size=".1" pos="0 0 -.3"/></body></worldbody>"""
+
+
+def loaded(tmp_path, actuator, default="", option=""):
+    text = f"<mujoco><option timestep='0.001' {option}/>{default}{WORLD}"
+    text += f"<actuator>{actuator}</actuator></mujoco>"
+    (tmp_path / "m.xml").write_text(text)
+    return mujoco.MjModel.from_xml_string(text), robosim.load(tmp_path / "m.xml")
+
+
+MOTORS = [
+    'motorconst="0.05" resistance="2"',
+    'motorconst="0.05 0.07" resistance="2" gear="12"',
+    'motorconst="0 0.07" resistance="2"',
+    'nominal="24 10 300"',
+    'motorconst="0.05" nominal="24 10 300"',
+    'motorconst="0 0.07" nominal="24 10 300"',
+    'motorconst="0.05 0.07" nominal="24 10"',
+    'nominal="24 10 300" resistance="0.5" ctrlrange="-3 3"',
+    'motorconst="0.05" resistance="2" saturation="0.1" gear="3"',
+    'motorconst="0.05" resistance="2" saturation="0 2"',
+    'motorconst="0.05" resistance="2" saturation="9 2"',
+    'motorconst="0.05" resistance="2" input="pos" controller="10 0 1"',
+    'motorconst="0.05" resistance="2" input="vel" controller="10 0 1" gear="2"',
+    'motorconst="0.05" resistance="2" input="ff" controller="1 0 2" saturation="4"',
+]
+
+
+@pytest.mark.parametrize("motor", MOTORS)
+def test_forces_are_mujocos(tmp_path, motor):
+    model, robot = loaded(tmp_path, f'<dcmotor joint="j" {motor}/>')
+    assert robot.warnings == loaded(tmp_path, '<motor joint="j"/>')[1].warnings
+    data = mujoco.MjData(model)
+    for q, v, u in np.random.default_rng(0).normal(0, (1, 20, 10), (30, 3)):
+        data.qpos[:], data.qvel[:], data.ctrl[:] = q, v, u
+        mujoco.mj_forward(model, data)
+        found = torques(robot, [u], [q], [v])
+        assert found == pytest.approx(data.qfrc_actuator, rel=1e-12, abs=1e-12)
+
+
+DEFAULTS = [
+    '<dcmotor nominal="24 10 300" saturation="1" ctrlrange="-2 2"/>',
+    '<dcmotor motorconst="0.1" resistance="3"/>',
+    '<motor ctrlrange="-1 1" gear="3"/>',
+    '<general gainprm="7" biastype="affine" biasprm="1 2 3" forcelimited="true" '
+    'forcerange="-.1 .1"/>',
+    '<position kp="7" kv="3"/>',
+    '<dcmotor nominal="24 10 300"/><default class="c"><dcmotor motorconst=".1"/></default>',
+    '<dcmotor motorconst="0.1" resistance="3"/><default class="c"><dcmotor gear="4"/></default>',
+]
+OWN = ["", 'motorconst="0.05"', 'motorconst="0.05 0.07"', 'resistance="5"', 'saturation="0 3"',
+       'motorconst="0.05" resistance="5"', 'saturation="0 0 0"']  # fmt: skip
+
+
+@pytest.mark.parametrize("own", OWN)
+@pytest.mark.parametrize("default", DEFAULTS)
+def test_motors_inherit_as_in_mujoco(tmp_path, default, own):
+    chosen = 'class="c"' if "class" in default else ""
+    actuator, classes = f'<dcmotor {chosen} joint="j" {own}/>', f"<default>{default}</default>"
+    try:
+        model, _ = loaded(tmp_path, actuator, classes)
+    except ValueError:
+        with pytest.raises(LoadError):
+            robosim.load(tmp_path / "m.xml")
+        return
+    model, robot = loaded(tmp_path, actuator, classes)
+    data = mujoco.MjData(model)
+    for q, v, u in np.random.default_rng(1).normal(0, (1, 20, 10), (10, 3)):
+        data.qpos[:], data.qvel[:], data.ctrl[:] = q, v, u
+        mujoco.mj_forward(model, data)
+        assert torques(robot, [u], [q], [v]) == pytest.approx(data.qfrc_actuator, rel=1e-12)
+
+
+def stepped(model, robot, controls, activations=None):
+    """Torques of MuJoCo's steps, and those of a `Drive` in the same states."""
+    data, theirs, ours = mujoco.MjData(model), [], []
+    if activations is not None:
+        data.act[:] = activations
+    sim = Simulation(robot, 1e-3)
+    now = [0.0]
+    drive = Drive(robot, lambda sim: now, activations)
+    for k, control in enumerate(controls):
+        q, v = data.qpos.copy(), data.qvel.copy()
+        data.ctrl[:] = control
+        mujoco.mj_step(model, data)
+        theirs.append(float(data.qfrc_actuator[0]))
+        now[:] = [control]
+        sim.set_state(q, v, time=k * 1e-3)
+        ours.append(float(drive(sim)[0]))
+        if len(data.act):
+            assert drive.activations == pytest.approx(data.act, rel=1e-9, abs=1e-12)
+    return np.array(theirs), np.array(ours)
+
+
+@pytest.mark.parametrize(
+    "motor",
+    [
+        'inductance="0.004" gear="4"',
+        'inductance="0 0.02" saturation="0.3" gear="4"',
+        'inductance="0.004 0.5" input="pos" controller="30 0 1"',
+        'inductance="0.004" delay="0.003" nsample="5" ctrlrange="-8 8"',
+    ],
+)
+def test_currents_are_mujocos(tmp_path, motor):
+    model, robot = loaded(tmp_path, f'<dcmotor joint="j" motorconst="0.2" resistance="2" {motor}/>')
+    assert robot.actuators[0].activation.kind == "current"
+    controls = 10 * np.sin(0.05 * np.arange(300))
+    theirs, ours = stepped(model, robot, controls, [0.7])
+    assert np.ptp(theirs) > 0.1
+    assert ours == pytest.approx(theirs, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("delay", ["0.003", "0.0025", "0.001", "0.0004", "0.1"])
+@pytest.mark.parametrize("more", ["", 'interp="linear"', 'interp="zoh" gear="2" '])
+@pytest.mark.parametrize("kind", ["motor", "position"])
+def test_delays_are_mujocos(tmp_path, delay, more, kind):
+    actuator = f'<{kind} joint="j" delay="{delay}" nsample="4" {more} ctrlrange="-1 1"/>'
+    model, robot = loaded(tmp_path, actuator)
+    controls = np.random.default_rng(2).uniform(-2, 2, 40)
+    theirs, ours = stepped(model, robot, controls)
+    assert ours == pytest.approx(theirs, rel=1e-9, abs=1e-9)
+
+
+def test_a_delay_begins_anew_with_another_run(tmp_path):
+    _, robot = loaded(tmp_path, '<motor joint="j" delay="0.002" nsample="2"/>')
+    drive = Drive(robot, lambda sim: [1.0])
+    for _ in range(2):
+        tau = Simulation(robot, 1e-3).run(0.004, drive).tau[:, 0]
+        assert tau[:4].tolist() == [0.0, 0.0, 1.0, 1.0]
+
+
+def test_what_is_not_read_of_motors_is_told(tmp_path):
+    plain = 'joint="j" motorconst="0.05" resistance="2"'
+    for more, told in (
+        ('input="pos vel" controller="1 0 1"', "more or less than one input"),
+        ('input="none"', "more or less than one input"),
+        ('input="pos" controller="1 2 1"', "integral gain"),
+        ('input="pos" controller="1 0 1 2"', "slew rate"),
+        ('input="pos" controller="1 0 1 0 0 9"', "voltage limit"),
+        ('saturation="0 0 5"', "rate of the current"),
+        ('cogging="0.1 6 0.2"', "'cogging' of <dcmotor>"),
+        ('lugre="1 2 3 4 5"', "'lugre' of <dcmotor>"),
+        ('thermal="1 2"', "'thermal' of <dcmotor>"),
+        ('delay="0.0025" nsample="4" interp="cubic"', "not by cubics"),
+    ):
+        _, robot = loaded(tmp_path, f"<dcmotor {plain} {more}/>")
+        assert any(told in warning for warning in robot.warnings)
+
+
+def test_motors_that_are_none_are_refused(tmp_path):
+    for attributes, told in (
+        ('motorconst="-1" resistance="2"', "must not be negative"),
+        ('motorconst="0.1" resistance="-2"', "must not be negative"),
+        ('motorconst="0.1"', "needs a resistance"),
+        ('nominal="24 10"', "needs a motorconst"),
+        ('motorconst="0.1" resistance="2" input="torque"', "'input' must be among"),
+        ('motorconst="0.1" resistance="2" inductance="-1"', "'inductance' must not be negative"),
+        ('motorconst="0.1" resistance="2" delay="0.1"', "an 'nsample' of one or more"),
+        ('motorconst="0.1" resistance="2" delay="-0.1" nsample="3"', "must not be negative"),
+    ):
+        text = f'<mujoco>{WORLD}<actuator><dcmotor joint="j" {attributes}/></actuator></mujoco>'
+        (tmp_path / "bad.xml").write_text(text)
+        with pytest.raises(LoadError, match=told):
+            robosim.load(tmp_path / "bad.xml")
+    for seconds, samples, kind, told in (
+        (0.0, 1, "zoh", "above zero"),
+        (np.nan, 1, "zoh", "above zero"),
+        (1.0, 0, "zoh", "a sample or more"),
+        (1.0, 1, "cubic", "interpolation cannot be 'cubic'"),
+    ):
+        with pytest.raises(ModelError, match=told):
+            ControlDelay(seconds, samples, kind)
+
+
+@pytest.mark.parametrize(
+    "motor",
+    [
+        '<dcmotor joint="j" nominal="24 10 300" saturation="2" ctrlrange="-9 9"/>',
+        '<dcmotor joint="j" motorconst="0.2" resistance="2" inductance="0.01" saturation="3"/>',
+        '<motor joint="j" delay="0.003" nsample="4" interp="linear"/>',
+    ],
+)
+def test_files_that_are_written_have_the_same_forces(tmp_path, motor):
+    _, robot = loaded(tmp_path, motor)
+    robosim.save(robot, tmp_path / "written.xml")
+    again = robosim.load(tmp_path / "written.xml")
+    model = mujoco.MjModel.from_xml_path(str(tmp_path / "written.xml"))
+    model.opt.timestep = 1e-3
+    controls = 10 * np.sin(0.1 * np.arange(60))
+    start = [0.0] if robot.actuators[0].activation is None else [0.5]
+    activations = None if robot.actuators[0].activation is None else start
+    theirs, ours = stepped(model, again, controls, activations)
+    assert np.ptp(theirs) > 0.1
+    assert ours == pytest.approx(theirs, rel=1e-9, abs=1e-9)
+    assert ours == pytest.approx(stepped(model, robot, controls, activations)[1], rel=1e-12)
