@@ -36,7 +36,9 @@ def readers(case: Case) -> Iterator[Finding]:
         label = f"{name} {_version(distributions)}".strip()
         told = _told(module, str(document.path), floating)
         if "error" in told:
-            lines = [line for line in told["error"].splitlines() if line.strip()]
+            # Pinocchio's errors begin with a place in its own source.
+            text = told["error"].rpartition("message:\n")[2]
+            lines = [line for line in text.splitlines() if line.strip()]
             yield _finding(
                 case, "warning", label, f"does not load the file: {'; '.join(lines[:3])}"
             )

@@ -154,7 +154,7 @@ def _as_told(warning: str, document: Document) -> Finding:
     return Finding(
         rule.check,
         rule.severity,
-        element or "the file",
+        element or "the robot",
         said,
         rule.mend,
         EFFECTS.get(rule.check, {}),
@@ -168,7 +168,8 @@ def _names(warning: str) -> list[str]:
     quoted = re.findall(r"'([^']*)'", warning)
     listed = warning.rpartition(": ")[2] if ": " in warning else ""
     words = [word.strip() for word in listed.split(",")]
-    return list(dict.fromkeys((*quoted, *(word for word in words if word and " " not in word))))
+    named = (word for word in words if word and " " not in word and not word.startswith("-"))
+    return list(dict.fromkeys((*quoted, *named)))
 
 
 def _listed(names: list[str]) -> str:
