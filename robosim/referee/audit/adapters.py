@@ -1,0 +1,91 @@
+"""The simulators that an audit knows, and how each is opened."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from dataclasses import dataclass
+from typing import Any
+
+from robosim.errors import PeerError
+from robosim.referee.audit.runs import Array, Peer
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a simulator opens.
+
+    Attributes
+    ----------
+    text : str
+        The path of a file, or the text of an MJCF.
+    kind : str
+        "mjcf", "urdf" or "text".
+    robot : Mechanism or None
+        In robosim.
+    gravity : (3,) [m/s^2] or None
+    """
+
+    text: str
+    kind: str
+    robot: Any
+    gravity: Array | None
+
+
+@dataclass(frozen=True)
+class Known:
+    """A simulator: what it is called, what it needs, and where its adapter is.
+
+    Attributes
+    ----------
+    title : str
+    module : str
+        The Python module that it needs.
+    install : str
+        How to get it.
+    adapter : str or None
+        Module and class; None for a simulator without an adapter.
+    """
+
+    title: str
+    module: str
+    install: str
+    adapter: str | None
+
+
+PEERS = {
+    "mujoco": Known(
+        "MuJoCo", "mujoco", "pip install mujoco", "robosim.referee.audit.in_mujoco:InMuJoCo"
+    ),
+    "drake": Known("Drake", "pydrake", "pip install drake", None),
+    "pybullet": Known("PyBullet", "pybullet", "pip install pybullet", None),
+    "newton": Known("Newton", "newton", "pip install newton", None),
+}
+"""By the names of ``--peers``."""
+
+
+def why_not(name: str) -> str | None:
+    """Why a simulator cannot be asked; None if it can."""
+    known = PEERS[name]
+    if known.adapter is None:
+        return f"robosim has no adapter for {known.title}"
+    if importlib.util.find_spec(known.module) is None:
+        return f"{known.title} is not installed; get it with: {known.install}"
+    return None
+
+
+def opened_peer(name: str, source: Source) -> Peer:
+    """A simulator with the file loaded, in this process.
+
+    Raises
+    ------
+    PeerError
+        If it is not installed, or cannot load the file.
+    """
+    reason = why_not(name)
+    if reason is not None:
+        raise PeerError(reason)
+    module, _, made = str(PEERS[name].adapter).partition(":")
+    adapter = getattr(importlib.import_module(module), made)
+    peer: Peer = adapter(source.text, source.kind, source.robot, source.gravity)
+    return peer

@@ -1,0 +1,52 @@
+"""The process in which a simulator runs: reads jobs from its input, answers on its output.
+
+An answer is an `Opened`, a `Run`, or a `Failed`; a question ("ask", k, time, q, v) waits for
+torques. What the simulator prints goes to the standard error.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from robosim.errors import PeerError, RobosimError
+from robosim.referee.audit.adapters import opened_peer
+from robosim.referee.audit.messages import receive, send
+from robosim.referee.audit.playing import play
+from robosim.referee.audit.runs import Array, Failed
+
+def main() -> None:
+    """Open the robot's file in the simulator, then do one job after the other."""
+    questions = os.fdopen(os.dup(0), "rb")
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # simulators print
+    name, file = receive(questions)
+    try:
+        peer = opened_peer(name, file)
+    except RobosimError as error:
+        how = "cannot load" if isinstance(error, PeerError) else "failed"
+        send(answers, Failed(name, "", str(error), how))
+        return
+
+    def ask(k: int, time: float, q: Array, v: Array) -> Array:
+        send(answers, ("ask", k, time, q, v))
+        answer: Array = receive(questions)
+        return answer
+
+    send(answers, peer.opened())
+    while True:
+        try:
+            job = receive(questions)
+        except EOFError:
+            return
+        try:
+            send(answers, play(peer, job, ask))
+        except EOFError:
+            return
+        except Exception as error:
+            why = f"{type(error).__name__}: {error}"
+            send(answers, Failed(name, job.label, why, "failed"))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
