@@ -15,6 +15,7 @@ from robosim.referee.audit.messages import receive, send
 from robosim.referee.audit.playing import play
 from robosim.referee.audit.runs import Array, Failed
 
+
 def main() -> None:
     """Open the robot's file in the simulator, then do one job after the other."""
     questions = os.fdopen(os.dup(0), "rb")

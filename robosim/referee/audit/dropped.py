@@ -66,7 +66,9 @@ def of_peer(robot: Mechanism, opened: Opened, title: str, written: bool) -> Iter
             )
         for joint in robot.loop_joints if opened.equalities == 0 else ():
             yield finding(
-                "error", f"joint '{joint.name}'", f"drops the joint '{joint.name}' that closes a loop"
+                "error",
+                f"joint '{joint.name}'",
+                f"drops the joint '{joint.name}' that closes a loop",
             )
         if opened.equalities:
             yield finding("error", "the file", f"drops {missing} of the robot's constraints")
@@ -75,8 +77,12 @@ def of_peer(robot: Mechanism, opened: Opened, title: str, written: bool) -> Iter
         said = f"has a mass of {opened.mass:.6g} kg, and robosim {moving:.6g} kg"
         yield finding("warning", "the whole robot", said, abs(opened.mass - moving))
     yield from _joints(robot, opened, finding)
+    links: dict[str, set[str]] = {body.name: {body.name} for body in robot.bodies}
+    for index, frame in robot.frames():
+        links[robot.bodies[index].name].add(frame.name)
+    touching = set(opened.touching)
     ours = {contact.body for contact in robot.contacts}
-    lost = sorted(ours - set(opened.touching))
+    lost = sorted(name for name in ours if not links[name] & touching)
     if lost:
         told = ", ".join(f"'{one}'" for one in lost[:_LISTED])
         more = f" and {len(lost) - _LISTED} more" if len(lost) > _LISTED else ""

@@ -11,6 +11,7 @@ from robosim.control.transmission import Drive, Transmission
 from robosim.description.actuator import Actuator
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ConvergenceError, ModelError
+from robosim.kinematics.kinematics import Kinematics
 from robosim.referee.audit.runs import HELD, WORLD, Array, Job, Look, Opened, Touches
 from robosim.simulation import Simulation
 from robosim.version import __version__
@@ -67,6 +68,7 @@ class InRobosim:
         self._gravity = gravity
         self._frames = [(index, frame) for index, frame in robot.frames()]
         self.bodies = tuple(frame.name for _, frame in self._frames)
+        self._kinematics = Kinematics(robot)
         self._limits_of = _limits_of(robot)
         self._bodies = {body.name for body in robot.bodies}
         self._closed = bool(robot.loop_joints or robot.couplings)
@@ -119,16 +121,15 @@ class InRobosim:
         """The present state."""
         sim = self.sim
         q, v = np.array(sim.q), np.array(sim.v)
-        x, R = sim.kinematics().x, sim.kinematics().R
+        self._kinematics.move_to(q)
+        x, R = self._kinematics.x, self._kinematics.R
         places = [x[index] + R[index] @ np.asarray(frame.position) for index, frame in self._frames]
         touches = Touches()
         for contact in sim.contacts():
             force = float(contact.force @ contact.normal)
             other = contact.other_link if contact.other in self._bodies else WORLD
             # The velocity is that of the body relative to the other.
-            touches.add(
-                other, contact.link, -contact.gap, force, contact.normal, contact.velocity
-            )
+            touches.add(other, contact.link, -contact.gap, force, contact.normal, contact.velocity)
         limits = {}
         for name, at, lower, upper in self._limits_of:
             beyond = max(lower - q[at], q[at] - upper)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from robosim.referee.audit.runs import HELD, WORLD, Array, Pair, Run, Series
+from robosim.referee.audit.runs import ASKED, HELD, WORLD, Array, Pair, Run, Series
 
 CHECKS = {
     "penetration": "bodies are inside of each other",
@@ -197,7 +197,8 @@ def _beyond(
 def _energy(run: Run, reference: Run | None) -> dict[Key, Measured]:
     """Gain of energy, or its drift where robosim keeps it, of the largest kinetic energy."""
     job = run.job
-    if job.kind != HELD or job.gains is not None or run.effort.max() > 0:
+    driven = job.kind == ASKED or (job.kind != HELD and job.table.any())
+    if driven or job.gains is not None or run.effort.max() > 0:
         return {}
     if np.isnan(run.energy).any() or np.isnan(run.kinetic).any():
         return {}

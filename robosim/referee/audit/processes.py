@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from queue import Empty, Queue
 from tempfile import TemporaryFile
 from typing import Any
@@ -52,10 +53,8 @@ class _Child:
     def tell(self, message: Any) -> None:
         """Send a message; a process that has ended is noticed when it is heard."""
         assert self._process.stdin is not None
-        try:
+        with suppress(OSError):
             send(self._process.stdin, message)
-        except (BrokenPipeError, OSError):
-            pass
 
     def hear(self, seconds: float) -> Any:
         """The next answer, or a `Failed` if there is none."""
@@ -84,10 +83,8 @@ class _Child:
         self._process.wait()
         for stream in (self._process.stdin, self._process.stdout, self._printed):
             if stream is not None:
-                try:
+                with suppress(OSError):
                     stream.close()
-                except OSError:
-                    pass
 
 
 class Runner:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from robosim.referee.audit.measures import CHECKS, Key, Measured
 from robosim.referee.audit.runs import Failed, Opened, Run
-from robosim.referee.audit.verdicts import of_check, size
+from robosim.referee.audit.verdicts import of_check
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,27 +17,28 @@ if TYPE_CHECKING:
 Row = tuple[str, tuple[str, ...]]
 WORDS = {
     "penetration": "penetration",
-    "floating": "gap of contacts that push",
-    "slip": "creep of contacts that stick",
+    "floating": "gap across which bodies push",
+    "slip": "creep where contacts stick",
     "loops": "opening of loops",
     "limits": "beyond limits",
     "energy": "energy off",
-    "friction": "creep against dry friction",
+    "friction": "creep under dry friction",
     "rest": "shaking at rest",
-    "spikes": "spikes of force",
+    "spikes": "forces, over robosim's",
 }
+_UNITS = {"m": ("mm", 1e3), "m/s": ("mm/s", 1e3), "of the kinetic energy": ("%", 100.0)}
 
 
-def told(values: Mapping[Key, Measured], check: str) -> str:
-    """The worst value of a check; empty without one."""
-    ranked = of_check(values, check)
-    if not ranked:
+def _cell(values: Mapping[Key, Measured], check: str, unit: str) -> str:
+    """The largest value of a check in a unit, without the unit; empty if there is none."""
+    found = [one.value for key, one in of_check(values, check) if one.unit == unit]
+    if not found:
         return ""
-    one = ranked[0][1]
-    return size(max(one.value, 0.0), one.unit.removeprefix("of the kinetic energy") and one.unit)
+    value = max(0.0, *found) * _UNITS.get(unit, (unit, 1.0))[1]
+    return f"{value:.{3 if value > 1e-2 else 1}g}"
 
 
-def columns(found: Audit, judged: Judged) -> list[str]:
+def columns(judged: Judged) -> list[str]:
     """Heads of the table of one simulator."""
     return ["robosim", *(_head(run) for run in judged.runs)]
 
@@ -56,9 +57,11 @@ def rows(found: Audit, judged: Judged) -> list[Row]:
     """A row for each check that has values."""
     made = []
     for check in CHECKS:
-        texts = (told(found.values, check), *(told(values, check) for values in judged.values))
-        if any(texts[1:]):
-            made.append((WORDS[check], tuple(text.replace(" of the kinetic energy", "") for text in texts)))
+        units = {one.unit for values in judged.values for key, one in of_check(values, check)}
+        for unit in sorted(units):
+            texts = [_cell(values, check, unit) for values in (found.values, *judged.values)]
+            shown = "" if unit == "times robosim's" else f" [{_UNITS.get(unit, (unit, 1.0))[0]}]"
+            made.append((f"{WORDS[check]}{shown}", tuple(texts)))
     ends = ("", *(_end(run) for run in judged.runs))
     if any(ends):
         made.append(("ended early", ends))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robosim.referee.audit.measures import Key, Measured
-from robosim.referee.audit.parting import OTHER_START, Chaos, Mode, Parting
+from robosim.referee.audit.parting import CHAOTIC, OTHER_START, Chaos, Mode, Parting
 from robosim.referee.finding import Finding
 
 Values = Mapping[Key, Measured]
@@ -21,12 +21,12 @@ _MENDED = 0.1
 _SAYS = {
     "penetration": "{element} is {value} deep",
     "floating": "{element} is pushed across a gap of {value}",
-    "slip": "{element} creeps by {value}, though it sticks",
+    "slip": "{element} creeps by {value} where it should stick",
     "loops": "{element} is open by {value}",
     "limits": "joint {element} is {value} beyond its limit",
     "energy": "the energy is off by {value}",
-    "friction": "joint {element} creeps by {value}, though dry friction holds it",
-    "rest": "{element} shakes with {value}, though it rests",
+    "friction": "joint {element} creeps by {value} where dry friction should hold it",
+    "rest": "{element} shakes with {value} where it should rest",
     "spikes": "the force of {element} is {value}",
 }
 
@@ -38,28 +38,34 @@ class Tried:
     Attributes
     ----------
     told : str
-        The settings, as they stand in a file.
+        The settings, as they stand in a file, or what they are called.
     values : mapping of Key to Measured
     ended : str or None
     distance : (n,) [m] or None
         To robosim's motion.
+    settings : str
+        The settings, if `told` is only what they are called.
     """
 
     told: str
     values: Values
     ended: str | None
     distance: np.ndarray | None = None
+    settings: str = ""
+
+    @property
+    def whole(self) -> str:
+        """The settings, as they stand in a file."""
+        return self.settings or self.told
 
 
 def size(value: float, unit: str) -> str:
     """A value with its unit, in numbers that one reads."""
-    if unit == "m":
-        return f"{1e3 * value:.3g} mm"
-    if unit == "m/s":
-        return f"{1e3 * value:.3g} mm/s"
+    if unit in ("m", "m/s"):
+        value, unit = 1e3 * value, f"m{unit}"
     if unit.startswith("of "):
-        return f"{100 * value:.3g} % {unit}"
-    return f"{value:.3g} {unit}"
+        value, unit = 100 * value, f"% {unit}"
+    return f"{value:.{3 if abs(value) > 1e-2 else 1}g} {unit}"
 
 
 def of_check(values: Values, check: str) -> list[tuple[Key, Measured]]:
@@ -75,19 +81,19 @@ def worst(values: Values, check: str, unit: str) -> float:
 
 def mending(
     check: str, first: Measured, tried: Sequence[Tried]
-) -> tuple[str, float | None, bool]:
+) -> tuple[Tried, float, bool] | None:
     """The mildest settings that mend a finding, what they leave, and whether that is enough."""
-    best: tuple[str, float | None] = ("", None)
+    best: tuple[Tried, float] | None = None
     for one in tried:
         if one.ended is not None:
             continue
         left = worst(one.values, check, first.unit)
         if left <= max(_MENDED * first.value, min(first.threshold, 0.5 * first.value)):
-            return one.told, left, True
-        if best[1] is None or left < best[1]:
-            best = one.told, left
-    if best[1] is not None and best[1] > 0.8 * first.value:
-        return "", None, False
+            return one, left, True
+        if best is None or left < best[1]:
+            best = one, left
+    if best is None or best[1] > 0.8 * first.value:
+        return None
     return *best, False
 
 
@@ -130,10 +136,12 @@ def of_values(
         parts = [f"in {name} {said}"]
         if len(ranked) > 1:
             parts[0] += f" (and {len(ranked) - 1} more)"
-        mend, left, enough = mending(check, first, tried.get(check, ()))
-        if mend and left is not None:
+        mend, mended = mending(check, first, tried.get(check, ())), ""
+        if mend is not None:
+            one, left, enough = mend
             numbers["mended"] = left
-            parts.append(f"{mend} leaves {size(left, first.unit)}")
+            parts.append(f"{one.told} leaves {size(left, first.unit)}")
+            mended = f"set {one.whole}" if enough else ""
         has = any(k.check == check for k in reference)
         if has:
             own = worst(reference, check, first.unit)
@@ -142,8 +150,7 @@ def of_values(
             if own > 0.5 * first.value:
                 cause = MODEL
         if finer:
-            share = f"{100 * falls:.0f} % of it" if falls > 0.005 else "none of it"
-            parts.append(f"{share} goes at a quarter of the time step")
+            parts.append(_share(falls))
         text = "; ".join(parts)
         found.append(
             Finding(
@@ -151,7 +158,7 @@ def of_values(
                 "note" if cause == MODEL else "warning",
                 f"{key.element} in {name}",
                 text[0].upper() + text[1:],
-                f"set {mend}" if mend and enough else "",
+                mended,
                 {name: said},
                 first.value,
                 first.unit,
@@ -192,10 +199,8 @@ def of_parting(
     last = numbers[finer[-1][0]] if finer else float("nan")
     falls = max(0.0, 1.0 - last / part.distance) if finer else 0.0
     cause = SETTINGS
-    parts = [
-        f"{name} and robosim part at {part.time:.3g} s: '{part.body}' is {size(part.distance, 'm')} "
-        "away"
-    ]
+    away = size(part.distance, "m")
+    parts = [f"{name} and robosim part at {part.time:.3g} s: '{part.body}' is {away} away"]
     horizon = None if unpredictable is None else unpredictable.horizon
     if horizon is not None and horizon <= part.time:
         cause = CHAOS
@@ -212,26 +217,35 @@ def of_parting(
         if one.ended is None and one.distance is not None and cause != CHAOS:
             left = float(one.distance[min(at, len(one.distance) - 1)])
             if left < _MENDED * part.distance:
-                best = one.told, left
+                best = one
+                numbers["mended"] = left
+                parts.append(f"{one.told} leaves {size(left, 'm')} then")
                 break
-    if best is not None:
-        numbers["mended"] = best[1]
-        parts.append(f"{best[0]} leaves {size(best[1], 'm')} then")
+    grown = 0.0
+    if unpredictable is not None and at < len(unpredictable.distance):
+        grown = float(unpredictable.distance[: at + 1].max()) / OTHER_START
+    if best is None and cause != READER and grown >= CHAOTIC:
+        cause = CHAOS
+        parts.append(f"until then small differences have grown {grown:.1g} times")
     if finer:
-        share = f"{100 * falls:.0f} % of it" if falls > 0.005 else "none of it"
-        parts.append(f"{share} goes at a quarter of the time step")
+        parts.append(_share(falls))
     return Finding(
         "parting",
         "note" if cause == CHAOS else "warning",
         f"'{part.body}' in {name}",
         "; ".join(parts),
-        f"set {best[0]}" if best is not None else "",
+        "" if best is None else f"set {best.whole}",
         {},
         part.distance,
         "m",
         cause=cause,
         numbers=numbers,
     )
+
+
+def _share(falls: float) -> str:
+    share = f"{100 * falls:.0f} %" if falls > 0.005 else "none"
+    return f"{share} of it is the time step's"
 
 
 def mode_text(mode: Mode, name: str) -> str:
@@ -255,7 +269,7 @@ def of_chaos(found: Chaos) -> Finding | None:
         "chaos",
         "note",
         "the motion",
-        f"The motion is chaotic: a start that differs by {OTHER_START:g} ends "
+        f"The motion is chaotic or unstable: a start that differs by {OTHER_START:g} ends "
         f"{size(found.growth * OTHER_START, 'm')} away; errors grow tenfold in {tenfold:.2g} s, "
         f"and no forecast from a start that is known to 1 um holds beyond {found.horizon:.3g} s",
         "compare statistics of many runs, not single motions",
@@ -276,8 +290,8 @@ def of_divergence(
     whole = [label for label, why in finer if why is None]
     for one in tried:
         if one.ended is None:
-            mend = one.told
-            parts.append(f"{mend} gets to the end")
+            mend = one.whole
+            parts.append(f"{one.told} gets to the end")
             break
     if whole:
         parts.append(f"{whole[0]} gets to the end")
