@@ -21,7 +21,7 @@ from robosim.referee.audit.adapters import PEERS, Source, why_not
 from robosim.referee.audit.asking import Asker
 from robosim.referee.audit.files import Described, described
 from robosim.referee.audit.in_robosim import InRobosim, held_controls
-from robosim.referee.audit.measures import CHECKS, Key, Measured, Scales, measured
+from robosim.referee.audit.measures import CHECKS, Key, Measured, Scales, measured, own_values
 from robosim.referee.audit.parting import (
     CHAOTIC,
     OTHER_START,
@@ -44,6 +44,9 @@ TIMEOUT = 60.0
 """Longest time for a run in another simulator [s]."""
 SAMPLES = 1000
 """Most samples that are kept of a run."""
+TURN = 2e-3
+"""Largest turn in a time step of robosim at the start [rad]."""
+MOST_SUBSTEPS = 64
 FINER = ((2, "half the time step"), (4, "a quarter of the time step"))
 FILE, BEST = "the file's settings", "the best settings known"
 
@@ -345,7 +348,12 @@ class _Stage:
         """A run in robosim."""
         assert self.robot is not None
         q = settings.pop("q", self.job.q)
-        job = replace(self.job, peer="robosim", label=label, settings=settings, q=q)
+        # A start is one of discrete mechanics, whose momentum is off by (omega dt)^2 / 6.
+        turn = 0.0 if self.job.v is None else np.abs(self.job.v).max(initial=0.0) * self.timestep
+        substeps = int(np.clip(np.ceil(turn / TURN), 1, MOST_SUBSTEPS))
+        job = replace(
+            self.job, peer="robosim", label=label, settings=settings, q=q, substeps=substeps
+        )
         try:
             with warnings.catch_warnings():
                 # Of starts, which differ by less than one sees.
@@ -388,12 +396,7 @@ class _Stage:
                 findings += told
         if refusal is not None and not any(isinstance(one.opened, Opened) for one in results):
             raise refusal
-        values = {}
-        if reference is not None:
-            values = {
-                **measured(reference, reference, scales),
-                **measured(reference, None, scales),
-            }
+        values = {} if reference is None else own_values(reference, scales)
         return Audit(
             self.source,
             robot,
@@ -455,6 +458,7 @@ class _Stage:
             if written_by_robosim(how):
                 job = _without_controls(job, opened)
             one = _Peer(self, runner, job, title, reference, scales)
+            lost += dropped.of_robosim(self.robot) if self.robot is not None else ()
             judged, told = one.judged(how, unpredictable, [found.said for found in lost])
             return judged, findings + told, one.scales
         finally:
@@ -542,12 +546,8 @@ class _Peer:
         if self.reference is not None:
             part = parting(self.reference, first, self.scales.apart, self.scales.weight)
         tried = self._mends(file, first, part, finer, runs)
-        reference: dict[Key, Measured] = {}
-        if self.reference is not None:
-            reference = {
-                **measured(self.reference, self.reference, self.scales),
-                **measured(self.reference, None, self.scales),
-            }
+        own = self.reference
+        reference = {} if own is None else own_values(own, self.scales)
         if first.ended is not None:
             ends = [(label, run.ended) for label, run in finer]
             findings.append(
@@ -558,7 +558,7 @@ class _Peer:
             # What rests on a point of instability need not do so for long.
             unstable = unpredictable is not None and unpredictable.growth >= CHAOTIC
             checks = tuple(check for check in CHECKS if not (unstable and check == "rest"))
-            findings += verdicts.of_values(self.title, file, others, reference, tried, checks)
+            findings += verdicts.of_values(self.title, file, others, reference, tried, checks, lost)
         if part is not None and self.reference is not None and first.ended is None:
             at = int(np.searchsorted(first.t, part.time))
             away = [(label, largest(self.reference, run)) for label, run in finer]
@@ -582,8 +582,8 @@ class _Peer:
         checks = [c for c in CHECKS if any(one.matters for k, one in file.items() if k.check == c)]
         if first.ended is not None:
             checks = ["diverged"]
-        if part is not None and not checks:
-            checks = ["energy", "slip", "loops"]
+        elif part is not None:
+            checks.append("parting")
         found: dict[str, list[Tried]] = {}
         made: dict[str, Tried] = {}
         for check, settings in mends.mends(self.job.peer, checks, self.stage.timestep):

@@ -108,13 +108,24 @@ def measured(run: Run, reference: Run | None, scales: Scales) -> dict[Key, Measu
     found = _touching(run, reference, scales)
     found |= _beyond("loops", run, run.loops, reference, scales)
     found |= _beyond("limits", run, run.limits, reference, scales)
-    found |= _energy(run, reference)
+    found |= _energy(run, reference, scales)
     if reference is not None:
         n = min(len(run), len(reference))
         found |= _friction(run, reference, n, scales)
         found |= _rest(run, reference, n, scales)
         found |= _spikes(run, reference, n, scales)
     return found
+
+
+def own_values(reference: Run, scales: Scales) -> dict[Key, Measured]:
+    """The values of the run in robosim itself."""
+    alone = measured(reference, None, scales)
+    return {**measured(reference, reference, scales), **_absolute(alone)}
+
+
+def _absolute(values: dict[Key, Measured]) -> dict[Key, Measured]:
+    """What is otherwise measured beyond what robosim has."""
+    return {k: one for k, one in values.items() if k.check in ("penetration", "loops", "limits")}
 
 
 def pair_name(pair: Pair) -> str:
@@ -194,7 +205,7 @@ def _beyond(
     return found
 
 
-def _energy(run: Run, reference: Run | None) -> dict[Key, Measured]:
+def _energy(run: Run, reference: Run | None, scales: Scales) -> dict[Key, Measured]:
     """Gain of energy, or its drift where robosim keeps it, of the largest kinetic energy."""
     job = run.job
     driven = job.kind == ASKED or (job.kind != HELD and job.table.any())
@@ -202,16 +213,11 @@ def _energy(run: Run, reference: Run | None) -> dict[Key, Measured]:
         return {}
     if np.isnan(run.energy).any() or np.isnan(run.kinetic).any():
         return {}
-    scale = float(run.kinetic.max())
-    if reference is not None:
-        # A kinetic energy that comes from nowhere is no scale for itself.
-        low, high = reference.energy[0], float(np.max(reference.energy))
-        moved = run.energy[0] - run.kinetic[0] - (run.energy - run.kinetic)[: len(reference)].min()
-        scale = max(min(scale, moved + run.kinetic[0]), high - low, 1e-9)
-    if scale < 1e-9:
-        return {}
+    ours = run if reference is None else reference
+    # What hardly moves has no kinetic energy that could be a scale.
+    scale = max(float(np.nanmax(ours.kinetic)), scales.weight * scales.apart)
     drift = run.energy - run.energy[0]
-    if reference is not None:
+    if reference is not None and not run.touches and not reference.touches:
         n = min(len(run), len(reference))
         kept = np.abs(reference.energy - reference.energy[0]).max() < 2e-3 * scale
         drift = np.abs(drift[:n]) if kept else drift[:n]

@@ -44,6 +44,13 @@ def _mujoco(check: str, timestep: float) -> tuple[Settings, ...]:
         "rest": ({"integrator": "implicitfast"}, stiff, ELLIPTIC, {"noslip_iterations": 10}),
         "spikes": ({"integrator": "implicitfast"}, {"integrator": "RK4"}),
         "diverged": ({"integrator": "implicitfast"}, {"integrator": "RK4"}),
+        "parting": (
+            {"integrator": "RK4"},
+            ELLIPTIC,
+            {"noslip_iterations": 10},
+            {**ELLIPTIC, "impratio": 100.0, "noslip_iterations": 10, **stiffer},
+            {"eq_solref": quick},
+        ),
     }.get(check, ())
 
 

@@ -104,6 +104,7 @@ def of_values(
     reference: Values,
     tried: Mapping[str, Sequence[Tried]],
     checks: Sequence[str],
+    lost: Sequence[str],
 ) -> list[Finding]:
     """Findings about what one simulator does.
 
@@ -119,6 +120,8 @@ def of_values(
         Of robosim.
     tried : mapping of check to sequence of Tried
     checks : sequence of str
+    lost : sequence of str
+        What readers have dropped of the file.
     """
     found = []
     for check in checks:
@@ -142,6 +145,9 @@ def of_values(
             numbers["mended"] = left
             parts.append(f"{one.told} leaves {size(left, first.unit)}")
             mended = f"set {one.whole}" if enough else ""
+        elif cause == SETTINGS and check == "energy" and lost:
+            cause = READER
+            parts.append(lost[0])
         has = any(k.check == check for k in reference)
         if has:
             own = worst(reference, check, first.unit)
@@ -205,9 +211,6 @@ def of_parting(
     if horizon is not None and horizon <= part.time:
         cause = CHAOS
         parts.append(f"no forecast holds beyond {horizon:.3g} s, as the motion is chaotic")
-    elif lost:
-        cause = READER
-        parts.append(lost[0])
     elif falls >= FALLS:
         cause = STEP
     if part.contacts:
@@ -224,7 +227,10 @@ def of_parting(
     grown = 0.0
     if unpredictable is not None and at < len(unpredictable.distance):
         grown = float(unpredictable.distance[: at + 1].max()) / OTHER_START
-    if best is None and cause != READER and grown >= CHAOTIC:
+    if best is None and cause == SETTINGS and lost:
+        cause = READER
+        parts.append(lost[0])
+    elif best is None and cause != CHAOS and grown >= CHAOTIC:
         cause = CHAOS
         parts.append(f"until then small differences have grown {grown:.1g} times")
     if finer:
