@@ -36,7 +36,7 @@ class Case:
     cause: str = ""
     element: str = ""
     mend: str = ""
-    seconds: float = 1.0
+    seconds: float = 0.6
     options: dict = field(default_factory=dict)
     files: dict = field(default_factory=dict)
 
@@ -114,7 +114,7 @@ def urdf(*parts: str, more: str = "") -> str:
 
 CASES = {
     "creeping grasp": Case(
-        mjcf(FLOOR + FINGERS, GRASP), "slip", "settings", "'mug' on", "noslip_iterations",
+        mjcf(FLOOR + FINGERS, GRASP), "slip", "settings", "'mug'", "noslip_iterations",
         options={"pose": "hold"},
     ),
     "box creeps down a slope": Case(

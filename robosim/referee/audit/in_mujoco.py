@@ -18,7 +18,6 @@ import numpy as np
 
 from robosim.description.mechanism import Mechanism
 from robosim.errors import PeerError
-from robosim.peers.conversions import from_mujoco, to_mujoco
 from robosim.referee.audit.runs import HELD, WORLD, Array, Job, Look, Opened, Touches
 
 INTEGRATORS = {
@@ -123,6 +122,9 @@ class InMuJoCo:
         self._where = np.arange(model.nv)
         if self._converts:
             assert robot is not None
+            # Imported where it is needed, as it imports numba.
+            from robosim.peers.conversions import to_mujoco
+
             order = to_mujoco(robot, robot.home, np.arange(float(robot.nv)), model=model)[1]
             self._where = np.argsort(np.rint(order).astype(int))
 
@@ -195,6 +197,8 @@ class InMuJoCo:
         if job.q is not None:
             q, v = job.q, np.zeros(model.nv) if job.v is None else job.v
             if self._converts:
+                from robosim.peers.conversions import to_mujoco
+
                 assert self.robot is not None
                 q, v = to_mujoco(self.robot, q, v, model=model)
             data.qpos[:], data.qvel[:] = q, v
@@ -258,6 +262,8 @@ class InMuJoCo:
         mujoco.mj_forward(model, data)
         q, v = np.array(data.qpos), np.array(data.qvel)
         if self._converts:
+            from robosim.peers.conversions import from_mujoco
+
             q, v = from_mujoco(self.robot, q, v, model=model)  # type: ignore[arg-type]
         return Look(
             q,
@@ -273,7 +279,7 @@ class InMuJoCo:
 
     def _velocity(self, body: int, point: Array, out: Array) -> Array:
         mujoco.mj_objectVelocity(self.model, self.data, mujoco.mjtObj.mjOBJ_XBODY, body, out, 0)
-        return np.asarray(out[3:] + np.cross(out[:3], point - self.data.xpos[body]))
+        return _point_velocity(out, point - self.data.xpos[body])
 
     def _touches(self) -> dict[Any, Any]:
         model, data, found = self.model, self.data, Touches()
@@ -329,6 +335,12 @@ class InMuJoCo:
                 if beyond > 0:
                     found[model.joint(k).name or f"joint{k}"] = float(beyond)
         return found
+
+
+def _point_velocity(twist: Array, arm: Array) -> Array:
+    """Velocity (3,) of a point, of an angular and a linear velocity (6,) and an arm (3,)."""
+    (a, b, c), (x, y, z) = twist[:3], arm
+    return np.array([b * z - c * y, c * x - a * z, a * y - b * x]) + twist[3:]
 
 
 _LIKE = {
