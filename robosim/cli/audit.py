@@ -47,6 +47,24 @@ def audit(
         float | None,
         option(help="Time step in seconds; by default the file's, or 2 ms.", metavar="H"),
     ] = None,
+    policy: Annotated[
+        Path | None,
+        option(help="Let a policy control the robot: an ONNX file.", metavar="FILE"),
+    ] = None,
+    task: Annotated[
+        str | None,
+        option(
+            help="The observations and actions of the policy, as for robosim play.", metavar="TASK"
+        ),
+    ] = None,
+    log: Annotated[
+        Path | None,
+        option(
+            help="Replay the commands of a log of a robot or a simulator: .csv, .parquet, .npz or "
+            ".mcap.",
+            metavar="FILE",
+        ),
+    ] = None,
     pose: Pose = None,
     q: Q = None,
     v: V = None,
@@ -91,6 +109,8 @@ def audit(
     if fail_on is not None and fail_on not in SEVERITIES:
         raise OptionError(f"--fail-on must be one of {', '.join(SEVERITIES)}, not '{fail_on}'")
     _check_page(page)
+    if task is not None and policy is None:
+        raise OptionError("--task is for --policy FILE")
     names = None
     if peers is not None:
         names = [name.strip() for name in peers.split(",") if name.strip()]
@@ -103,7 +123,12 @@ def audit(
     start: dict[str, Any] = {}
     if robot is not None:
         start = _start(robot, model, pose, q, v, drop, controller, timestep)
-    elif pose or q or v or drop or controller:
+        start["log"] = log
+        if policy is not None:
+            from robosim import policies
+
+            start["policy"] = policies.load(policy, robot, task)
+    elif pose or q or v or drop or controller or policy or log:
         raise OptionError("robosim cannot load the file, so there is no start or controller for it")
     with err.status("auditing") if err.is_terminal else nullcontext() as status:
         found = audited(

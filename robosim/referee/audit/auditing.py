@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from robosim.control.controllers import PD, resolve
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError, ModelError, OptionError, RobosimError
+from robosim.kinematics.kinematics import Kinematics
 from robosim.loaders import load
 from robosim.loaders.writers import save
 from robosim.referee.audit import dropped, mends, verdicts
@@ -21,6 +22,7 @@ from robosim.referee.audit.adapters import PEERS, Source, why_not
 from robosim.referee.audit.asking import Asker
 from robosim.referee.audit.files import Described, described
 from robosim.referee.audit.in_robosim import InRobosim, held_controls
+from robosim.referee.audit.logs import Commands, commands
 from robosim.referee.audit.measures import CHECKS, Key, Measured, Scales, measured, own_values
 from robosim.referee.audit.parting import (
     CHAOTIC,
@@ -36,7 +38,11 @@ from robosim.referee.audit.processes import Runner
 from robosim.referee.audit.runs import ASKED, HELD, TORQUES, Array, Failed, Job, Opened, Run
 from robosim.referee.audit.verdicts import Tried
 from robosim.referee.finding import Finding, by_severity
+from robosim.simulation import Simulation
 from robosim.validation import check_choice, positive
+
+if TYPE_CHECKING:
+    from robosim.policies import Policy
 
 ACCURACY = 1e-5
 """Error of robosim's motion per second [m]."""
@@ -105,6 +111,8 @@ class Audit:
         Of the reference.
     chaos : Chaos or None
     peers : tuple of Judged
+    logged : Run or None
+        The motion of the log whose commands are replayed.
     scales : Scales
     findings : tuple of Finding
         The most severe first.
@@ -119,6 +127,7 @@ class Audit:
     values: Mapping[Key, Measured]
     chaos: Chaos | None
     peers: tuple[Judged, ...]
+    logged: Run | None
     scales: Scales
     findings: tuple[Finding, ...]
 
@@ -141,6 +150,8 @@ def audit(
     seconds: float = 2.0,
     controller: Any = None,
     controls: Any = None,
+    policy: Policy | None = None,
+    log: str | Path | None = None,
     peers: Sequence[str] | None = None,
     timestep: float | None = None,
     q: Any = None,
@@ -164,6 +175,11 @@ def audit(
         with a floating base and without such actuators stands.
     controls : (n, number of actuators) or (number of actuators,) or None
         Controls of the file's actuators at each time step of the file; the last row holds on.
+    policy : robosim.policies.Policy or None
+        A policy as the controller; the start is its own, and the time step its task's.
+    log : path or None
+        A log whose commands are replayed, from its first state if it has one: of robosim, or a
+        table with the same names of columns (`robosim.referee.audit.logs`).
     peers : sequence of str or None
         Names of `PEERS`; None: those that are installed.
     timestep : float [s] or None
@@ -192,14 +208,19 @@ def audit(
     ModelError
         For a file that neither robosim nor any of the peers can load.
     ControllerError
-        For a controller that cannot be resolved. One that raises ends its run only.
+        For a controller that cannot be resolved, or a policy that observes contact forces. One
+        that raises ends its run only.
+    LogError
+        For a log of another robot, or without commands.
     """
     positive("seconds", seconds)
     positive("timeout", timeout)
     for name in peers or ():
         check_choice("peer", name, tuple(PEERS))
-    if controller is not None and controls is not None:
-        raise OptionError("an audit takes a controller or controls, not both")
+    drives = {"controller": controller, "controls": controls, "policy": policy, "log": log}
+    drives = {name: one for name, one in drives.items() if one is not None}
+    if len(drives) > 1:
+        raise OptionError(f"an audit takes one of {', '.join(drives)}, not several")
     chosen = [name for name in PEERS if why_not(name) is None] if peers is None else list(peers)
     findings: list[Finding] = []
     refusal: RobosimError | None = None
@@ -215,11 +236,18 @@ def audit(
     path = path_of(source, robot)
     said = described(path) if path.is_file() else Described("text")
     step = said.timestep if timestep is None else positive("timestep", timestep)
+    if policy is not None and timestep is None:
+        step = policy.task.timestep
     stage = _Stage(source, path, said, robot, seconds, step, timeout, tell)
     if robot is not None:
-        stage.start(q, v, pose)
-        stage.control(controller, controls, pose)
-    elif controller is not None or controls is not None or q is not None or pose is not None:
+        if log is not None:
+            stage.replay(log, q, v, pose)
+        elif policy is not None:
+            stage.follow(policy, q, v, pose)
+        else:
+            stage.start(q, v, pose)
+            stage.control(controller, controls, pose)
+    elif drives or q is not None or v is not None or pose is not None:
         raise OptionError("robosim cannot load the file, so there is no start or controller for it")
     return stage.judged(chosen, findings, apart, refusal)
 
@@ -261,7 +289,7 @@ class _Stage:
         self.job = Job("", FILE, timestep, 1, samples, every=every)
         self.told = "the file's own start and controls of zero"
         self.controller: Any = None
-        self.key: str | None = None
+        self.logged: Run | None = None
 
     def start(self, q: Any, v: Any, pose: str | None) -> None:
         """Set the start, with loops closed."""
@@ -275,8 +303,6 @@ class _Stage:
         q = np.array(robot.home if q is None else q, dtype=float)
         v = np.zeros(robot.nv) if v is None else np.array(v, dtype=float)
         try:
-            from robosim.simulation import Simulation
-
             sim = Simulation(robot, self.timestep, self.said.gravity)
             sim.set_state(q, v)
             q, v = np.array(sim.q), np.array(sim.v)
@@ -310,6 +336,42 @@ class _Stage:
         self.torques(resolve(robot, name, self.timestep) if isinstance(name, str) else name)
         told = name if isinstance(name, str) else getattr(name, "__name__", "a function")
         self.told = "no torques" if name == "zero" else f"the controller '{told}'"
+
+    def follow(self, policy: Policy, q: Any, v: Any, pose: str | None) -> None:
+        """Let a policy control the robot, from where it begins."""
+        from robosim.policies.sim_to_sim import begin
+
+        assert self.robot is not None
+        if policy.needs_forces:
+            raise ControllerError(
+                f"{policy.__name__} observes contact forces, which an audit has not: compare it "
+                "with: robosim play MODEL POLICY --peer mujoco"
+            )
+        policy.steps(self.timestep)
+        if q is None and pose is None:
+            sim = Simulation(self.robot, self.timestep, self.said.gravity)
+            begin(sim, policy)
+            q = np.array(sim.q)
+        self.start(q, v, pose)
+        self.torques(policy)
+        self.told = f"the policy '{policy.__name__}'"
+
+    def replay(self, log: str | Path, q: Any, v: Any, pose: str | None) -> None:
+        """Replay the commands of a log, and keep its motion to compare with."""
+        robot = self.robot
+        assert robot is not None
+        found = commands(log, robot)
+        if q is None and pose is None and found.q is not None:
+            q, v = found.q[0], None if found.v is None else found.v[0]
+        self.start(q, v, pose)
+        every, period = self.job.every, self.timestep
+        longest = int(np.ceil(found.t[-1] / period - 1e-9))
+        samples = -(-min(self.job.samples, max(longest, 1)) // every) * every
+        table = found.held(period, samples)
+        self.job = replace(self.job, samples=samples, kind=found.kind, table=table)
+        self.told = f"the commands of {Path(log).name}"
+        if found.q is not None:
+            self.logged = _logged(robot, found, replace(self.job, peer="the log"))
 
     def torques(self, controller: Any) -> None:
         """Let torques of a controller of robosim act on the joints."""
@@ -394,19 +456,28 @@ class _Stage:
                 one, told, scales = self._peer(name, Path(folder), reference, unpredictable, scales)
                 results.append(one)
                 findings += told
+        if self.logged is not None:
+            runs = [("robosim", reference), *((one.title, one.run) for one in results)]
+            findings += verdicts.of_log(
+                self.logged,
+                [(title, run) for title, run in runs if run is not None],
+                scales.apart,
+                scales.weight,
+            )
         if refusal is not None and not any(isinstance(one.opened, Opened) for one in results):
             raise refusal
         values = {} if reference is None else own_values(reference, scales)
         return Audit(
             self.source,
             robot,
-            self.seconds,
+            self.job.samples * self.timestep,
             self.timestep,
             self.told,
             reference,
             values,
             unpredictable,
             tuple(results),
+            self.logged,
             scales,
             by_severity(findings),
         )
@@ -610,6 +681,49 @@ def _failed(title: str, failed: Failed) -> Finding:
         f"the run in {title}",
         f"{title} {words}{when}: {failed.why}",
         effects={title: failed.why},
+    )
+
+
+def _logged(robot: Mechanism, found: Commands, job: Job) -> Run:
+    """The motion of a log as a run: its poses at the samples of the others."""
+    assert found.q is not None
+    times = np.arange(0, job.samples + 1, job.every) * job.period
+    times = times[times <= found.t[-1] + 1e-9]
+    q = np.array([np.interp(times, found.t, column) for column in found.q.T]).T
+    v = np.zeros((len(times), robot.nv))
+    if found.v is not None:
+        v = np.array([np.interp(times, found.t, column) for column in found.v.T]).T
+    x, bodies = [], [frame.name for _, frame in robot.frames()]
+    kinematics = Kinematics(robot)
+    for row in q:
+        for begin, joint in zip(robot.q_offsets, robot.tree_joints, strict=False):
+            if joint.has_quaternion:
+                turn = slice(begin + joint.nq - 4, begin + joint.nq)
+                row[turn] /= np.linalg.norm(row[turn])
+        kinematics.move_to(row)
+        x.append(
+            [
+                kinematics.x[k] + kinematics.R[k] @ np.asarray(frame.position)
+                for k, frame in robot.frames()
+            ]
+        )
+    none = np.full(len(times), np.nan)
+    places = np.array(x).reshape(len(times), len(bodies), 3)
+    return Run(
+        job,
+        "",
+        "",
+        times,
+        q,
+        v,
+        tuple(bodies),
+        places,
+        none,
+        none,
+        {},
+        {},
+        {},
+        np.zeros(len(times)),
     )
 
 

@@ -8,7 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from robosim.referee.audit.measures import Key, Measured
-from robosim.referee.audit.parting import CHAOTIC, OTHER_START, Chaos, Mode, Parting
+from robosim.referee.audit.parting import (
+    CHAOTIC,
+    OTHER_START,
+    Chaos,
+    Mode,
+    Parting,
+    largest,
+    parting,
+)
+from robosim.referee.audit.runs import Run
 from robosim.referee.finding import Finding
 
 Values = Mapping[Key, Measured]
@@ -252,6 +261,24 @@ def of_parting(
 def _share(falls: float) -> str:
     share = f"{100 * falls:.0f} %" if falls > 0.005 else "none"
     return f"{share} of it is the time step's"
+
+
+def of_log(
+    logged: Run, runs: Sequence[tuple[str, Run]], apart: float, weight: float
+) -> list[Finding]:
+    """How long each simulator stays with the motion of a log."""
+    found = []
+    for title, run in runs:
+        part = parting(logged, run, apart, weight)
+        most = float(largest(logged, run).max(initial=0.0))
+        if part is None:
+            said = f"{title} stays with the log: at most {size(most, 'm')} away"
+        else:
+            away = size(part.distance, "m")
+            said = f"{title} and the log part at {part.time:.3g} s: '{part.body}' is {away} away"
+            said += f"; at most {size(most, 'm')}"
+        found.append(Finding("log", "note", f"the log in {title}", said, value=most, unit="m"))
+    return found
 
 
 def mode_text(mode: Mode, name: str) -> str:
