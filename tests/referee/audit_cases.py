@@ -42,9 +42,7 @@ class Case:
 
 
 def mjcf(world: str, rest: str = "", option: str = 'timestep="0.002"') -> str:
-    return (
-        f'<mujoco model="case"><option {option}/><worldbody>{world}</worldbody>{rest}</mujoco>'
-    )
+    return f'<mujoco model="case"><option {option}/><worldbody>{world}</worldbody>{rest}</mujoco>'
 
 
 FLOOR = '<geom type="plane" size="5 5 .1"/>'

@@ -7,7 +7,6 @@ import importlib.util
 from dataclasses import dataclass
 from typing import Any
 
-from robosim.errors import PeerError
 from robosim.referee.audit.runs import Array, Peer
 
 
@@ -53,12 +52,13 @@ class Known:
     adapter: str | None
 
 
+_ROOM = "robosim.referee.audit"
 PEERS = {
-    "mujoco": Known(
-        "MuJoCo", "mujoco", "pip install mujoco", "robosim.referee.audit.in_mujoco:InMuJoCo"
+    "mujoco": Known("MuJoCo", "mujoco", "pip install mujoco", f"{_ROOM}.in_mujoco:InMuJoCo"),
+    "drake": Known("Drake", "pydrake", "pip install drake", f"{_ROOM}.in_drake:InDrake"),
+    "pybullet": Known(
+        "PyBullet", "pybullet", "pip install pybullet", f"{_ROOM}.in_pybullet:InPyBullet"
     ),
-    "drake": Known("Drake", "pydrake", "pip install drake", None),
-    "pybullet": Known("PyBullet", "pybullet", "pip install pybullet", None),
     "newton": Known("Newton", "newton", "pip install newton", None),
 }
 """By the names of ``--peers``."""
@@ -74,18 +74,16 @@ def why_not(name: str) -> str | None:
     return None
 
 
-def opened_peer(name: str, source: Source) -> Peer:
-    """A simulator with the file loaded, in this process.
+def opened_peer(adapter: str, source: Source) -> Peer:
+    """A simulator with the file loaded, in this process, by module and class of its adapter.
 
     Raises
     ------
     PeerError
-        If it is not installed, or cannot load the file.
+        If it cannot load the file.
     """
-    reason = why_not(name)
-    if reason is not None:
-        raise PeerError(reason)
-    module, _, made = str(PEERS[name].adapter).partition(":")
-    adapter = getattr(importlib.import_module(module), made)
-    peer: Peer = adapter(source.text, source.kind, source.robot, source.gravity)
+    module, _, made = adapter.partition(":")
+    peer: Peer = getattr(importlib.import_module(module), made)(
+        source.text, source.kind, source.robot, source.gravity
+    )
     return peer

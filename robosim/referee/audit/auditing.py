@@ -17,6 +17,7 @@ from robosim.errors import ControllerError, ModelError, OptionError, RobosimErro
 from robosim.kinematics.kinematics import Kinematics
 from robosim.loaders import load
 from robosim.loaders.writers import save
+from robosim.quaternions import rotation_matrix
 from robosim.referee.audit import dropped, mends, verdicts
 from robosim.referee.audit.adapters import PEERS, Source, why_not
 from robosim.referee.audit.asking import Asker
@@ -35,7 +36,17 @@ from robosim.referee.audit.parting import (
 )
 from robosim.referee.audit.playing import Ask, play
 from robosim.referee.audit.processes import Runner
-from robosim.referee.audit.runs import ASKED, HELD, TORQUES, Array, Failed, Job, Opened, Run
+from robosim.referee.audit.runs import (
+    ASKED,
+    HELD,
+    TORQUES,
+    Array,
+    Failed,
+    Job,
+    Opened,
+    Run,
+    points_of,
+)
 from robosim.referee.audit.verdicts import Tried
 from robosim.referee.finding import Finding, by_severity
 from robosim.simulation import Simulation
@@ -54,6 +65,8 @@ TURN = 2e-3
 """Largest turn in a time step of robosim at the start [rad]."""
 MOST_SUBSTEPS = 64
 FINER = ((2, "half the time step"), (4, "a quarter of the time step"))
+WRITTEN = {"mujoco": "text"}
+"""What robosim writes for a simulator that cannot load the file; a URDF for others."""
 FILE, BEST = "the file's settings", "the best settings known"
 
 
@@ -286,7 +299,8 @@ class _Stage:
         samples = max(2, round(seconds / timestep))
         every = -(-samples // SAMPLES)
         samples = -(-samples // every) * every
-        self.job = Job("", FILE, timestep, 1, samples, every=every)
+        self.size = 0.4 if robot is None else size_of(robot)
+        self.job = Job("", FILE, timestep, 1, samples, every=every, arm=0.25 * self.size)
         self.told = "the file's own start and controls of zero"
         self.controller: Any = None
         self.logged: Run | None = None
@@ -443,7 +457,9 @@ class _Stage:
             findings += dropped.of_robosim(robot)
         scales = _scales(robot, reference, apart)
         if reference is not None:
-            if reference.ended is not None:
+            if reference.stopped:
+                findings.append(_stopped("robosim", reference))
+            elif reference.ended is not None:
                 findings.append(_failed("robosim", Failed("", "", reference.ended, "failed")))
             beside = self.ours("another start", accuracy=ACCURACY, q=_beside(robot, self.job.q))
             if isinstance(beside, Run) and len(beside) > 2:
@@ -497,9 +513,7 @@ class _Stage:
         how = "the file itself"
         if why_not(name) is not None:
             why = str(why_not(name))
-            findings.append(
-                Finding("loading", "note", known.title, f"{why[0].upper()}{why[1:]}", cause="")
-            )
+            findings.append(Finding("loading", "note", known.title, why))
             failed = Failed(name, "", why, "missing")
             return Judged(name, known.title, "nothing", failed), findings, scales
         runner = Runner(name, source, self.timeout)
@@ -508,11 +522,10 @@ class _Stage:
                 why = runner.opened.why
                 findings.append(_cannot(known.title, why))
                 how = "what robosim has written of it"
-                text = self._written(folder / "robot.xml")
-                if text is not None:
+                written = self._written(name, folder)
+                if written is not None:
                     runner.close()
-                    source = Source(text, "text", self.robot, self.said.gravity)
-                    runner = Runner(name, source, self.timeout)
+                    runner = Runner(name, written, self.timeout)
             opened = runner.opened
             if isinstance(opened, Failed):
                 if not findings:
@@ -521,12 +534,11 @@ class _Stage:
             title = f"{known.title} {opened.version}"
             lost = []
             if self.robot is not None:
-                written = how != "the file itself"
-                lost = list(dropped.of_peer(self.robot, opened, known.title, written))
+                lost = list(dropped.of_peer(self.robot, opened, known.title, _rewritten(how)))
                 findings += lost
             scales = replace(scales, angles=scales.angles | frozenset(opened.angles))
             job = replace(self.job, peer=name)
-            if written_by_robosim(how):
+            if _rewritten(how):
                 job = _without_controls(job, opened)
             one = _Peer(self, runner, job, title, reference, scales)
             lost += dropped.of_robosim(self.robot) if self.robot is not None else ()
@@ -535,17 +547,20 @@ class _Stage:
         finally:
             runner.close()
 
-    def _written(self, file: Path) -> str | None:
-        """The robot as MJCF, as robosim writes it; None if it cannot."""
+    def _written(self, name: str, folder: Path) -> Source | None:
+        """The robot as robosim writes it for a simulator; None if it cannot."""
         assert self.robot is not None
+        kind = WRITTEN.get(name, "urdf")
+        file = folder / f"robot.{'xml' if kind == 'text' else kind}"
         try:
             save(self.robot, file)
         except RobosimError:
             return None
-        return file.read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8") if kind == "text" else str(file)
+        return Source(text, kind, self.robot, self.said.gravity)
 
 
-def written_by_robosim(how: str) -> bool:
+def _rewritten(how: str) -> bool:
     """Whether a simulator has loaded what robosim has written."""
     return how != "the file itself"
 
@@ -619,13 +634,16 @@ class _Peer:
         tried = self._mends(file, first, part, finer, runs)
         own = self.reference
         reference = {} if own is None else own_values(own, self.scales)
-        if first.ended is not None:
+        if first.stopped:
+            findings.append(_stopped(self.title, first))
+        elif first.ended is not None:
             ends = [(label, run.ended) for label, run in finer]
             findings.append(
                 verdicts.of_divergence(self.title, first.ended, ends, tried.get("diverged", []))
             )
-        else:
-            others = [(label, self.values(run)) for label, run in finer if run.ended is None]
+        if first.ended is None or first.stopped:
+            whole = [one for one in finer if one[1].ended is None or one[1].stopped]
+            others = [(label, self.values(run)) for label, run in whole]
             # What rests on a point of instability need not do so for long.
             unstable = unpredictable is not None and unpredictable.growth >= CHAOTIC
             checks = tuple(check for check in CHECKS if not (unstable and check == "rest"))
@@ -651,7 +669,7 @@ class _Peer:
     ) -> dict[str, list[Tried]]:
         """Runs at the settings that are known to mend what was found, by check."""
         checks = [c for c in CHECKS if any(one.matters for k, one in file.items() if k.check == c)]
-        if first.ended is not None:
+        if first.ended is not None and not first.stopped:
             checks = ["diverged"]
         elif part is not None:
             checks.append("parting")
@@ -670,6 +688,12 @@ class _Peer:
             self.tried(BEST, run) for run in runs if isinstance(run, Run) and run.job.label == BEST
         ]
         return {check: [*found.get(check, []), *last, *steps] for check in checks}
+
+
+def _stopped(title: str, run: Run) -> Finding:
+    when = f"{run.t[-1]:.3g} s" if len(run) else "the start"
+    said = f"the controller ended the run in {title} after {when}: {run.ended}"
+    return Finding("running", "error", f"the run in {title}", said[0].upper() + said[1:])
 
 
 def _failed(title: str, failed: Failed) -> Finding:
@@ -693,22 +717,19 @@ def _logged(robot: Mechanism, found: Commands, job: Job) -> Run:
     v = np.zeros((len(times), robot.nv))
     if found.v is not None:
         v = np.array([np.interp(times, found.t, column) for column in found.v.T]).T
-    x, bodies = [], [frame.name for _, frame in robot.frames()]
-    kinematics = Kinematics(robot)
+    frames = list(robot.frames())
+    x, R, kinematics = [], [], Kinematics(robot)
     for row in q:
         for begin, joint in zip(robot.q_offsets, robot.tree_joints, strict=False):
             if joint.has_quaternion:
                 turn = slice(begin + joint.nq - 4, begin + joint.nq)
                 row[turn] /= np.linalg.norm(row[turn])
         kinematics.move_to(row)
-        x.append(
-            [
-                kinematics.x[k] + kinematics.R[k] @ np.asarray(frame.position)
-                for k, frame in robot.frames()
-            ]
-        )
+        at, of = kinematics.x, kinematics.R
+        x.append([at[k] + of[k] @ np.asarray(frame.position) for k, frame in frames])
+        R.append([of[k] @ rotation_matrix(frame.quaternion) for k, frame in frames])
     none = np.full(len(times), np.nan)
-    places = np.array(x).reshape(len(times), len(bodies), 3)
+    places = points_of(np.array(x), np.array(R), job.arm)
     return Run(
         job,
         "",
@@ -744,11 +765,8 @@ def _scales(robot: Mechanism | None, run: Run | None, apart: float | None) -> Sc
     held: set[str] = set()
     names: tuple[str, ...] = ()
     angles: set[str] = set()
-    if run is not None and len(run.bodies):
-        size = float(np.ptp(run.x[0], axis=0).max(initial=0.0))
     if robot is not None:
-        reach = [shape_reach(body) for body in robot.bodies]
-        size += 2.0 * max(reach, default=0.0)
+        size = size_of(robot)
         weight = 9.81 * float(robot.total_mass)
         names = tuple(robot.q_names)
         for begin, joint in zip(robot.q_offsets, robot.tree_joints, strict=False):
@@ -758,6 +776,8 @@ def _scales(robot: Mechanism | None, run: Run | None, apart: float | None) -> Sc
                         held.add(names[begin + k])
                     if joint.units[k] == "rad":
                         angles.add(names[begin + k])
+    elif run is not None and len(run.bodies):
+        size = float(np.ptp(run.points[0], axis=(0, 1)).max())
     near = float(np.clip(2e-3 * size, 1e-5, 1e-3))
     return Scales(
         near,
@@ -767,6 +787,13 @@ def _scales(robot: Mechanism | None, run: Run | None, apart: float | None) -> Sc
         frozenset(held),
         names,
     )
+
+
+def size_of(robot: Mechanism) -> float:
+    """How large a robot is at home: the distance of its outermost bodies, with their shapes [m]."""
+    x = Kinematics(robot, robot.home).x
+    reach = max((shape_reach(body) for body in robot.bodies), default=0.0)
+    return max(float(np.ptp(x, axis=0).max(initial=0.0)) + 2.0 * reach, 1e-3)
 
 
 def shape_reach(body: Any) -> float:

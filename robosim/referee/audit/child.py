@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
-from robosim.errors import PeerError, RobosimError
+from robosim.errors import ControllerError, PeerError, RobosimError
 from robosim.referee.audit.adapters import opened_peer
 from robosim.referee.audit.messages import receive, send
 from robosim.referee.audit.playing import play
@@ -21,9 +21,9 @@ def main() -> None:
     questions = os.fdopen(os.dup(0), "rb")
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # simulators print
-    name, file = receive(questions)
+    name, adapter, source = receive(questions)
     try:
-        peer = opened_peer(name, file)
+        peer = opened_peer(adapter, source)
     except RobosimError as error:
         how = "cannot load" if isinstance(error, PeerError) else "failed"
         send(answers, Failed(name, "", str(error), how))
@@ -31,7 +31,9 @@ def main() -> None:
 
     def ask(k: int, time: float, q: Array, v: Array) -> Array:
         send(answers, ("ask", k, time, q, v))
-        answer: Array = receive(questions)
+        answer: Array | str = receive(questions)
+        if isinstance(answer, str):
+            raise ControllerError(answer)
         return answer
 
     send(answers, peer.opened())

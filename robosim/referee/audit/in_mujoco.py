@@ -269,6 +269,7 @@ class InMuJoCo:
             q,
             v,
             np.array(data.xpos[self._moving]),
+            np.array(data.xmat[self._moving]).reshape(-1, 3, 3),
             float(data.energy.sum()),
             float(data.energy[1]),
             self._touches(),

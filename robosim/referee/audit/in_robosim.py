@@ -12,6 +12,7 @@ from robosim.description.actuator import Actuator
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ConvergenceError, ModelError
 from robosim.kinematics.kinematics import Kinematics
+from robosim.quaternions import rotation_matrix
 from robosim.referee.audit.runs import HELD, WORLD, Array, Job, Look, Opened, Touches
 from robosim.simulation import Simulation
 from robosim.version import __version__
@@ -67,6 +68,7 @@ class InRobosim:
         self.robot = robot
         self._gravity = gravity
         self._frames = [(index, frame) for index, frame in robot.frames()]
+        self._turns = [rotation_matrix(frame.quaternion) for _, frame in self._frames]
         self.bodies = tuple(frame.name for _, frame in self._frames)
         self._kinematics = Kinematics(robot)
         self._limits_of = _limits_of(robot)
@@ -124,6 +126,9 @@ class InRobosim:
         self._kinematics.move_to(q)
         x, R = self._kinematics.x, self._kinematics.R
         places = [x[index] + R[index] @ np.asarray(frame.position) for index, frame in self._frames]
+        turns = [
+            R[index] @ turn for (index, _), turn in zip(self._frames, self._turns, strict=True)
+        ]
         touches = Touches()
         for contact in sim.contacts():
             force = float(contact.force @ contact.normal)
@@ -138,7 +143,9 @@ class InRobosim:
         loops = {"all": sim.constraint_violation()} if self._closed else {}
         effort = float(np.abs(sim.torques).max(initial=0.0))
         energies = sim.energy(), 0.5 * float(v @ sim.dynamics.mass_matrix(q) @ v)
-        return Look(q, v, np.array(places), *energies, touches.found, loops, limits, effort)
+        return Look(
+            q, v, np.array(places), np.array(turns), *energies, touches.found, loops, limits, effort
+        )
 
 
 def _limits_of(robot: Mechanism) -> list[tuple[str, int, float, float]]:

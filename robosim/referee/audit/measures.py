@@ -254,10 +254,11 @@ def _rest(run: Run, reference: Run, n: int, scales: Scales) -> dict[Key, Measure
     dt = np.diff(run.t[half:n])
     for k, name in enumerate(run.bodies):
         ours = names.get(name)
-        if ours is None or np.ptp(reference.x[half:n, ours], axis=0).max() > 1e-6:
+        if ours is None or np.ptp(reference.points[half:n, ours], axis=0).max() > 1e-6:
             continue
-        speed = np.diff(run.x[half:n, k], axis=0) / dt[:, None]
-        value = float(np.sqrt(((speed - speed.mean(axis=0)) ** 2).sum(axis=1).mean()))
+        speed = np.diff(run.points[half:n, k], axis=0) / dt[:, None, None]
+        squared = ((speed - speed.mean(axis=0)) ** 2).sum(axis=2).mean(axis=0)
+        value = float(np.sqrt(squared.max()))
         found[Key("rest", f"'{name}'")] = Measured(
             value, "m/s", 2.0 * scales.near, float(run.t[half])
         )

@@ -72,8 +72,45 @@ def _best_mujoco(timestep: float) -> Settings:
     }
 
 
-_MENDS = {"mujoco": _mujoco}
-_BEST = {"mujoco": _best_mujoco}
+def _pybullet(check: str, timestep: float) -> tuple[Settings, ...]:
+    harder = {"numSolverIterations": 500, "solverResidualThreshold": 0.0}
+    return {
+        "penetration": (harder, {**harder, "contactERP": 0.8}),
+        "slip": (harder, {**harder, "frictionERP": 0.8}),
+        "rest": (harder,),
+        "limits": ({"erp": 0.8}, {**harder, "erp": 0.8}),
+        "parting": (harder, {**harder, "contactERP": 0.8, "erp": 0.8}),
+    }.get(check, ())
+
+
+def _best_pybullet(timestep: float) -> Settings:
+    return {
+        "numSolverIterations": 500,
+        "solverResidualThreshold": 0.0,
+        "erp": 0.8,
+        "contactERP": 0.8,
+        "frictionERP": 0.8,
+    }
+
+
+def _drake(check: str, timestep: float) -> tuple[Settings, ...]:
+    lagged = {"contact_approximation": "lagged"}
+    tamsi = {"contact_approximation": "tamsi"}
+    return {
+        "penetration": ({"near_rigid_threshold": 0.1}, lagged, tamsi),
+        "slip": (lagged, tamsi, {"near_rigid_threshold": 0.1}),
+        "rest": (lagged,),
+        "parting": (lagged, {"near_rigid_threshold": 0.1}),
+        "diverged": (tamsi,),
+    }.get(check, ())
+
+
+def _best_drake(timestep: float) -> Settings:
+    return {"contact_approximation": "lagged", "near_rigid_threshold": 0.1}
+
+
+_MENDS = {"mujoco": _mujoco, "drake": _drake, "pybullet": _pybullet}
+_BEST = {"mujoco": _best_mujoco, "drake": _best_drake, "pybullet": _best_pybullet}
 
 
 def mends(peer: str, checks: Iterable[str], timestep: float) -> list[tuple[str, Settings]]:

@@ -82,12 +82,16 @@ class Chaos:
 
 
 def distances(one: Run, other: Run) -> tuple[Array, tuple[str, ...]]:
-    """Distances (n, nb) [m] of the bodies that both have, at common samples; their names."""
+    """Distances (n, nb) [m] of the bodies that both have, at common samples; their names.
+
+    The distance of a body is that of its `Run.points` that are farthest apart.
+    """
     names = tuple(name for name in one.bodies if name in set(other.bodies))
     n = min(len(one), len(other))
     ours = [one.bodies.index(name) for name in names]
     theirs = [other.bodies.index(name) for name in names]
-    return np.linalg.norm(one.x[:n, ours] - other.x[:n, theirs], axis=2), names
+    apart = one.points[:n, ours] - other.points[:n, theirs]
+    return np.linalg.norm(apart, axis=3).max(axis=2), names
 
 
 def largest(one: Run, other: Run) -> Array:

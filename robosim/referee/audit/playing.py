@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from robosim.errors import ControllerError
 from robosim.referee.audit.runs import ASKED, Array, Job, Peer, Recorder, Run
 
 Ask = Callable[[int, float, Array, Array], Array]
@@ -25,7 +26,7 @@ def play(peer: Peer, job: Job, ask: Ask | None = None) -> Run:
     """
     begun = time.perf_counter()
     told = peer.begin(job)
-    recorder, ended = Recorder(), None
+    recorder, ended, stopped = Recorder(), None, False
     for k in range(job.samples + 1):
         if k % job.every == 0 or job.kind == ASKED:
             look = peer.look()
@@ -38,10 +39,15 @@ def play(peer: Peer, job: Job, ask: Ask | None = None) -> Run:
             break
         if job.kind == ASKED:
             assert ask is not None
-            peer.drive(ask(k, k * job.period, look.q, look.v), job.kind)
+            try:
+                torques = ask(k, k * job.period, look.q, look.v)
+            except ControllerError as error:
+                ended, stopped = str(error), True
+                break
+            peer.drive(torques, job.kind)
         elif k < len(job.table):
             peer.drive(job.table[k], job.kind)
         ended = peer.step(job.substeps)
         if ended is not None:
             break
-    return recorder.run(job, peer, told, ended, time.perf_counter() - begun)
+    return recorder.run(job, peer, told, ended, time.perf_counter() - begun, stopped)

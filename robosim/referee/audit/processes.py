@@ -40,7 +40,7 @@ class _Child:
         )
         self._answers: Queue[Any] = Queue()
         threading.Thread(target=self._listen, daemon=True).start()
-        self.tell((name, source))
+        self.tell((name, PEERS[name].adapter, source))
 
     def _listen(self) -> None:
         assert self._process.stdout is not None
@@ -145,11 +145,9 @@ class Runner:
             if isinstance(found, tuple):
                 assert ask is not None
                 try:
-                    torques = ask(*found[1:])
+                    self._child.tell(ask(*found[1:]))
                 except ControllerError as error:
-                    self.close()
-                    return Failed(self.name, job.label, str(error), "failed")
-                self._child.tell(torques)
+                    self._child.tell(str(error))
                 continue
             if isinstance(found, Failed):
                 if found.how != "failed":

@@ -50,6 +50,8 @@ class Look(NamedTuple):
         Coordinates in robosim's order, or the simulator's if robosim has not loaded the file.
     x : (nb, 3) [m]
         Origins of the bodies.
+    R : (nb, 3, 3)
+        From their axes to the world's.
     energy : float [J]
         Kinetic and potential; nan if the simulator does not tell.
     kinetic : float [J]
@@ -66,6 +68,7 @@ class Look(NamedTuple):
     q: Array
     v: Array
     x: Array
+    R: Array
     energy: float
     kinetic: float
     touches: Mapping[Pair, Touch]
@@ -100,6 +103,8 @@ class Job:
         Implicit PD control of joints, as springs and dampers.
     every : int
         Periods between samples that are kept.
+    arm : float [m]
+        Distance of the points by which turns of bodies are seen.
     """
 
     peer: str
@@ -114,6 +119,7 @@ class Job:
     table: Array = field(default_factory=lambda: np.zeros((1, 0)))
     gains: Any = None
     every: int = 1
+    arm: float = 0.1
 
     @property
     def timestep(self) -> float:
@@ -151,7 +157,8 @@ class Run:
     t : (n,) [s]
     q, v : (n, nq), (n, nv)
     bodies : tuple of str
-    x : (n, nb, 3) [m]
+    points : (n, nb, 4, 3) [m]
+        Of each body: its origin, and a point on each of its axes, `Job.arm` away.
     energy, kinetic : (n,) [J]
     touches : dict of two names to Series
     loops, limits : dict of name to (n,)
@@ -160,6 +167,8 @@ class Run:
         Why the run ended before its time.
     wall : float [s]
         Time that it took.
+    stopped : bool
+        Whether the controller ended it.
     """
 
     job: Job
@@ -169,7 +178,7 @@ class Run:
     q: Array
     v: Array
     bodies: tuple[str, ...]
-    x: Array
+    points: Array
     energy: Array
     kinetic: Array
     touches: dict[Pair, Series]
@@ -178,6 +187,7 @@ class Run:
     effort: Array
     ended: str | None = None
     wall: float = 0.0
+    stopped: bool = False
 
     def __len__(self) -> int:
         return len(self.t)
@@ -277,7 +287,13 @@ class Recorder:
         self._looks.append(look)
 
     def run(
-        self, job: Job, peer: Peer, told: str, ended: str | None = None, wall: float = 0.0
+        self,
+        job: Job,
+        peer: Peer,
+        told: str,
+        ended: str | None = None,
+        wall: float = 0.0,
+        stopped: bool = False,
     ) -> Run:
         """The run of all looks."""
         looks, n = self._looks, len(self._looks)
@@ -303,7 +319,11 @@ class Recorder:
             np.array([look.q for look in looks]),
             np.array([look.v for look in looks]),
             peer.bodies,
-            np.array([look.x for look in looks]).reshape(n, len(peer.bodies), 3),
+            points_of(
+                np.array([look.x for look in looks]).reshape(n, len(peer.bodies), 3),
+                np.array([look.R for look in looks]).reshape(n, len(peer.bodies), 3, 3),
+                job.arm,
+            ),
             np.array([look.energy for look in looks]),
             np.array([look.kinetic for look in looks]),
             touches,
@@ -312,7 +332,14 @@ class Recorder:
             np.array([look.effort for look in looks]),
             ended,
             wall,
+            stopped,
         )
+
+
+def points_of(x: Array, R: Array, arm: float) -> Array:
+    """Origins (..., 3) and points on the axes of R (..., 3, 3), (..., 4, 3) [m]."""
+    axes = x[..., None, :] + arm * np.swapaxes(R, -1, -2)
+    return np.concatenate((x[..., None, :], axes), axis=-2)
 
 
 def pair_of(one: str, other: str) -> tuple[Pair, float]:

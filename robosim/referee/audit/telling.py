@@ -71,7 +71,9 @@ def rows(found: Audit, judged: Judged) -> list[Row]:
 def _end(run: Run | Failed) -> str:
     if isinstance(run, Failed):
         return run.how
-    return "" if run.ended is None else f"at {run.t[-1]:.3g} s"
+    if run.ended is None:
+        return ""
+    return f"at {run.t[-1]:.3g} s" if len(run) else "at once"
 
 
 def to_dict(found: Audit) -> dict[str, Any]:
