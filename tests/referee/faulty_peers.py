@@ -39,7 +39,9 @@ class Fine:
         return None
 
     def look(self):
-        return Look(self.q, self.v, self.q[None, :3], np.eye(3)[None], np.nan, np.nan, {}, {}, {}, 0.0)
+        return Look(
+            self.q, self.v, self.q[None, :3], np.eye(3)[None], np.nan, np.nan, {}, {}, {}, 0.0
+        )
 
 
 class Crashes(Fine):

@@ -129,9 +129,7 @@ def test_a_controller_that_raises_ends_its_run_only(tmp_path):
 
 def test_files_that_nobody_can_load_are_refused(tmp_path):
     file = tmp_path / "broken.xml"
-    file.write_text(
-        "<mujoco><worldbody><body><joint type='ball of wool'/></body></worldbody></mujoco>"
-    )
+    file.write_text(mjcf("<body><joint type='ball of wool'/></body>"))
     with pytest.raises(ModelError):
         audit(file, peers=[])
     with pytest.raises(ModelError):
@@ -142,13 +140,10 @@ def test_files_that_nobody_can_load_are_refused(tmp_path):
 def test_a_file_that_only_mujoco_can_load_is_judged_by_it(tmp_path):
     pytest.importorskip("mujoco")
     file = tmp_path / "plane.xml"
-    # A plane on a moving body, which robosim refuses.
-    file.write_text(
-        mjcf(
-            ARM.format(joint="")
-            + '<body><freejoint/><geom type="plane" size="1 1 1" mass="1"/></body>'
-        )
-    )
+    # A mesh of a builtin, which robosim refuses.
+    ball = '<asset><mesh name="ball" builtin="sphere" params="1"/></asset>'
+    body = '<body pos="0 0 3"><freejoint/><geom type="mesh" mesh="ball" mass="1"/></body>'
+    file.write_text(mjcf(body, ball))
     with pytest.raises(ModelError):
         robosim.load(file)
     found = audit(file, seconds=0.2, peers=["mujoco"])

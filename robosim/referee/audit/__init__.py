@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from robosim.referee.audit.auditing import Audit, audit
+    from robosim.referee.audit.auditing import audit
+    from robosim.referee.audit.results import Audit
 
 __all__ = ["Audit", "audit"]
 
@@ -13,7 +14,7 @@ __all__ = ["Audit", "audit"]
 def __getattr__(name: str) -> Any:
     # Loaded on first use, as the processes of simulators import this package, too.
     if name in __all__:
-        from robosim.referee.audit import auditing
+        from robosim.referee.audit import auditing, results
 
-        return getattr(auditing, name)
+        return {"audit": auditing.audit, "Audit": results.Audit}[name]
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -20,7 +20,7 @@ from robosim.referee.audit.verdicts import mode_text
 from robosim.viz import pages
 
 if TYPE_CHECKING:
-    from robosim.referee.audit.auditing import Audit, Judged
+    from robosim.referee.audit.results import Audit, Judged
     from robosim.viz import Recorder
 
 FPS = 30.0  # of the replay

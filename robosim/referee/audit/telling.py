@@ -12,7 +12,7 @@ from robosim.referee.audit.verdicts import of_check
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from robosim.referee.audit.auditing import Audit, Judged
+    from robosim.referee.audit.results import Audit, Judged
 
 Row = tuple[str, tuple[str, ...]]
 WORDS = {
