@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from robosim.referee.audit.auditing import audit
-    from robosim.referee.audit.results import Audit
+    from robosim.referee.audit.auditing import Audit, audit
 
 __all__ = ["Audit", "audit"]
 
@@ -14,7 +13,7 @@ __all__ = ["Audit", "audit"]
 def __getattr__(name: str) -> Any:
     # Loaded on first use, as the processes of simulators import this package, too.
     if name in __all__:
-        from robosim.referee.audit import auditing, results
+        from robosim.referee.audit import auditing
 
-        return {"audit": auditing.audit, "Audit": results.Audit}[name]
+        return getattr(auditing, name)
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

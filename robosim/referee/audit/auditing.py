@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +13,13 @@ from robosim.loaders import load
 from robosim.referee.audit.adapters import PEERS, why_not
 from robosim.referee.audit.files import Described, described
 from robosim.referee.audit.judging import Judge, cannot_load
-from robosim.referee.audit.results import Audit
+from robosim.referee.audit.report import page
+from robosim.referee.audit.results import Results
 from robosim.referee.audit.runs import (
     Opened,
 )
 from robosim.referee.audit.stage import Stage
+from robosim.referee.audit.telling import to_dict
 from robosim.referee.finding import Finding
 from robosim.validation import check_choice, positive
 
@@ -26,6 +29,19 @@ if TYPE_CHECKING:
 
 TIMEOUT = 60.0
 """Longest time for a run in another simulator [s]."""
+
+
+@dataclass(frozen=True, eq=False)
+class Audit(Results):
+    """What an audit has found; see `Results` for its attributes."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """All values but the samples, ready for JSON."""
+        return to_dict(self)
+
+    def page(self) -> str:
+        """A page with findings, tables, plots and a replay, as HTML that fetches nothing."""
+        return page(self)
 
 
 def audit(
@@ -133,10 +149,10 @@ def audit(
             stage.control(controller, controls, pose)
     elif drives or q is not None or v is not None or pose is not None:
         raise OptionError("robosim cannot load the file, so there is no start or controller for it")
-    found = Judge(stage, findings, apart).audit(chosen)
+    found = Judge(stage, findings, apart).results(chosen)
     if refusal is not None and not any(isinstance(one.opened, Opened) for one in found.peers):
         raise refusal
-    return found
+    return Audit(**{one.name: getattr(found, one.name) for one in fields(found)})
 
 
 def path_of(source: Any, robot: Mechanism | None) -> Path:

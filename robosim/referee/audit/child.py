@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
-from robosim.errors import ControllerError, PeerError, RobosimError
+from robosim.errors import ControllerError, RobosimError
 from robosim.referee.audit.adapters import opened_peer
 from robosim.referee.audit.messages import receive, send
 from robosim.referee.audit.playing import play
@@ -24,9 +24,9 @@ def main() -> None:
     name, adapter, source = receive(questions)
     try:
         peer = opened_peer(adapter, source)
-    except RobosimError as error:
-        how = "cannot load" if isinstance(error, PeerError) else "failed"
-        send(answers, Failed(name, "", str(error), how))
+    except Exception as error:  # of any library
+        why = str(error) if isinstance(error, RobosimError) else f"{type(error).__name__}: {error}"
+        send(answers, Failed(name, "", " ".join(why.split()), "cannot load"))
         return
 
     def ask(k: int, time: float, q: Array, v: Array) -> Array:

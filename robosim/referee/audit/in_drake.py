@@ -27,7 +27,7 @@ from pydrake.multibody.plant import (
 from pydrake.systems.analysis import Simulator
 from pydrake.systems.framework import DiagramBuilder
 
-from robosim import quaternions
+from robosim import quaternions, safe_xml
 from robosim.description.mechanism import Mechanism
 from robosim.errors import PeerError
 from robosim.referee.audit.runs import HELD, WORLD, Array, Job, Look, Opened, Touches
@@ -40,6 +40,15 @@ APPROXIMATIONS = {
     "similar": DiscreteContactApproximation.kSimilar,
     "tamsi": DiscreteContactApproximation.kTamsi,
 }
+
+
+def _root_of(file: str) -> str:
+    """The name of the link of a URDF that is no joint's child."""
+    path = Path(file)
+    root = safe_xml.parse_model(safe_xml.read_bytes(path), path, [])
+    children = {child.get("link") for child in root.iterfind("joint/child")}
+    names = [str(link.get("name")) for link in root.iterfind("link")]
+    return next(name for name in names if name not in children)
 
 
 class InDrake:
@@ -83,10 +92,10 @@ class InDrake:
         except RuntimeError as error:
             raise PeerError(f"Drake cannot load it: {error}") from error
         if not robot.floating_base:
-            fixed = {b.index() for b in plant.GetBodiesWeldedTo(plant.world_body())}
-            root = plant.get_body(plant.GetBodyIndices(model)[0])
-            if root.index() not in fixed:
-                plant.WeldFrames(plant.world_frame(), root.body_frame())
+            root = _root_of(self._source)
+            if root != "world":  # which is Drake's own
+                body = plant.GetBodyByName(root, model)
+                plant.WeldFrames(plant.world_frame(), body.body_frame())
         if robot.contacts:
             ground = CoulombFriction(1.0, 1.0)
             plant.RegisterCollisionGeometry(

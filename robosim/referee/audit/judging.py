@@ -26,7 +26,7 @@ from robosim.referee.audit.parting import (
     parting,
 )
 from robosim.referee.audit.processes import Runner
-from robosim.referee.audit.results import Audit, Judged
+from robosim.referee.audit.results import Judged, Results
 from robosim.referee.audit.runs import (
     HELD,
     Array,
@@ -97,7 +97,7 @@ class Judge:
             note = verdicts.of_chaos(self.chaos)
             self.findings += [] if note is None else [note]
 
-    def audit(self, peers: Sequence[str]) -> Audit:
+    def results(self, peers: Sequence[str]) -> Results:
         """All runs and findings."""
         stage, reference = self.stage, self.reference
         with TemporaryDirectory() as folder:
@@ -108,7 +108,7 @@ class Judge:
             self.findings += verdicts.of_log(
                 stage.logged, there, self.scales.apart, self.scales.weight
             )
-        return Audit(
+        return Results(
             stage.source,
             stage.robot,
             stage.job.samples * stage.timestep,

@@ -20,7 +20,7 @@ from robosim.referee.audit.verdicts import mode_text
 from robosim.viz import pages
 
 if TYPE_CHECKING:
-    from robosim.referee.audit.results import Audit, Judged
+    from robosim.referee.audit.results import Judged, Results
     from robosim.viz import Recorder
 
 FPS = 30.0  # of the replay
@@ -32,7 +32,7 @@ ul { padding-left: 18px; } li small { display: block; }
 """
 
 
-def write_report(found: Audit, file: str | Path) -> Path:
+def write_report(found: Results, file: str | Path) -> Path:
     """Write the page; returns its path.
 
     Raises
@@ -43,7 +43,7 @@ def write_report(found: Audit, file: str | Path) -> Path:
     return pages.written(page(found), file)
 
 
-def page(found: Audit) -> str:
+def page(found: Results) -> str:
     """The page of an audit, as HTML."""
     name = Path(found.source).name
     title = f"Audit of {name}"
@@ -66,7 +66,7 @@ def page(found: Audit) -> str:
     return pages.document(title, "\n".join(parts), STYLE)
 
 
-def summary(found: Audit) -> str:
+def summary(found: Results) -> str:
     """What was run, in one sentence."""
     names = [one.title for one in found.peers if one.runs]
     beside = " and ".join(["robosim"] * (found.reference is not None) + names)
@@ -76,7 +76,7 @@ def summary(found: Audit) -> str:
     )
 
 
-def _findings(found: Audit) -> str:
+def _findings(found: Results) -> str:
     if not found.findings:
         return "<p>Nothing was found.</p>"
     lines = []
@@ -88,7 +88,7 @@ def _findings(found: Audit) -> str:
     return "<ul>\n" + "\n".join(lines) + "\n</ul>"
 
 
-def _table(found: Audit, judged: Judged) -> str:
+def _table(found: Results, judged: Judged) -> str:
     caption = f"It has loaded {judged.how}."
     text = pages.table(caption, telling.columns(judged), telling.rows(found, judged))
     if judged.parting is not None and judged.parting.contacts:
@@ -97,7 +97,7 @@ def _table(found: Audit, judged: Judged) -> str:
     return text
 
 
-def _plots(found: Audit, drawn: list[Judged]) -> Any:
+def _plots(found: Results, drawn: list[Judged]) -> Any:
     """Distance to robosim, energy, depth, creep and openings over time."""
     panels = [panel for panel in _PANELS if any(panel[1](found, one.run) for one in drawn)]
     rows = -(-len(panels) // 2)
@@ -126,7 +126,7 @@ def _plots(found: Audit, drawn: list[Judged]) -> Any:
     return figure
 
 
-def _marks(ax: Any, found: Audit) -> None:
+def _marks(ax: Any, found: Results) -> None:
     """The other start, and the distance from which on motions have parted."""
     if found.chaos is not None and found.reference is not None:
         n = len(found.chaos.distance)
@@ -139,20 +139,20 @@ def _marks(ax: Any, found: Audit) -> None:
             ax.axvline(judged.parting.time, color="#444444", linewidth=0.8, linestyle=":")
 
 
-def _away(found: Audit, run: Run | None) -> list[Any]:
+def _away(found: Results, run: Run | None) -> list[Any]:
     if run is None or found.reference is None:
         return []
     away = largest(found.reference, run)
     return [(run.t[: len(away)], np.maximum(away, 1e-13))]
 
 
-def _energy(found: Audit, run: Run | None) -> list[Any]:
+def _energy(found: Results, run: Run | None) -> list[Any]:
     if run is None or np.isnan(run.energy).all():
         return []
     return [(run.t, run.energy - run.energy[0])]
 
 
-def _depth(found: Audit, run: Run | None) -> list[Any]:
+def _depth(found: Results, run: Run | None) -> list[Any]:
     if run is None or not run.touches:
         return []
     depths = np.array([np.nan_to_num(one.depth, nan=-np.inf) for one in run.touches.values()])
@@ -160,7 +160,7 @@ def _depth(found: Audit, run: Run | None) -> list[Any]:
     return [(run.t, 1e3 * np.where(np.isfinite(deepest), deepest, np.nan))]
 
 
-def _creep(found: Audit, run: Run | None) -> list[Any]:
+def _creep(found: Results, run: Run | None) -> list[Any]:
     if run is None or not run.touches:
         return []
     speeds = [np.linalg.norm(one.slip, axis=1) for one in run.touches.values()]
@@ -168,13 +168,13 @@ def _creep(found: Audit, run: Run | None) -> list[Any]:
     return [(run.t, np.maximum(1e3 * fastest, 1e-9))]
 
 
-def _loops(found: Audit, run: Run | None) -> list[Any]:
+def _loops(found: Results, run: Run | None) -> list[Any]:
     if run is None or not run.loops:
         return []
     return [(run.t, np.maximum(1e3 * np.max(list(run.loops.values()), axis=0), 1e-10))]
 
 
-def _limits(found: Audit, run: Run | None) -> list[Any]:
+def _limits(found: Results, run: Run | None) -> list[Any]:
     if run is None or not run.limits:
         return []
     return [(run.t, 1e3 * np.max(list(run.limits.values()), axis=0))]
@@ -191,7 +191,7 @@ _PANELS = (
 )
 
 
-def _replay(found: Audit, drawn: list[Judged]) -> Recorder:
+def _replay(found: Results, drawn: list[Judged]) -> Recorder:
     """A recording of robosim's run, with the other simulators as ghosts."""
     from robosim.viz.playback import recording
 
@@ -203,7 +203,7 @@ def _replay(found: Audit, drawn: list[Judged]) -> Recorder:
     return recording(first, found.robot, others=same, fps=FPS)
 
 
-def _log(found: Audit, run: Run) -> Log | None:
+def _log(found: Results, run: Run) -> Log | None:
     """A run as a log; None if its coordinates are not robosim's."""
     robot, n = found.robot, len(run)
     assert robot is not None

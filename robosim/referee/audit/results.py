@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from robosim.description.mechanism import Mechanism
 from robosim.referee.audit.measures import Key, Measured, Scales
@@ -56,7 +55,7 @@ class Judged:
 
 
 @dataclass(frozen=True, eq=False)
-class Audit:
+class Results:
     """What an audit has found.
 
     Attributes
@@ -93,15 +92,3 @@ class Audit:
     logged: Run | None
     scales: Scales
     findings: tuple[Finding, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """All values but the samples, ready for JSON."""
-        from robosim.referee.audit.telling import to_dict
-
-        return to_dict(self)
-
-    def page(self) -> str:
-        """A page with findings, tables, plots and a replay, as HTML that fetches nothing."""
-        from robosim.referee.audit.report import page
-
-        return page(self)

@@ -12,7 +12,7 @@ from robosim.referee.audit.verdicts import of_check
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from robosim.referee.audit.results import Audit, Judged
+    from robosim.referee.audit.results import Judged, Results
 
 Row = tuple[str, tuple[str, ...]]
 WORDS = {
@@ -53,7 +53,7 @@ def _head(run: Run | Failed) -> str:
     }.get(label, label)
 
 
-def rows(found: Audit, judged: Judged) -> list[Row]:
+def rows(found: Results, judged: Judged) -> list[Row]:
     """A row for each check that has values."""
     made = []
     for check in CHECKS:
@@ -76,7 +76,7 @@ def _end(run: Run | Failed) -> str:
     return f"at {run.t[-1]:.3g} s" if len(run) else "at once"
 
 
-def to_dict(found: Audit) -> dict[str, Any]:
+def to_dict(found: Results) -> dict[str, Any]:
     """All values but the samples, ready for JSON."""
     chaos = found.chaos
     return {
