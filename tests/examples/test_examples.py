@@ -99,6 +99,10 @@ EXPECTED: dict[str, tuple[tuple[str, ...], str]] = {
         ("gears.png",),
         r"ratio -1\.6\d\d, of the teeth -1\.667\n.* by 0\.[01]\d mm; teeth leave 0\.20 mm",
     ),
+    "31_audit_a_grasp": (
+        ("grip.xml", "audit.html"),
+        r"creeps by 0\.0[5-9]\d+ mm/s(.|\n)*noslip_iterations=.10. leaves \S+ mm/s|not installed",
+    ),
     "26_identify": (("arm.parquet",), r"[+-]\d\.\d standard deviations from what it is"),
 }
 OPTIONS = {

@@ -29,6 +29,8 @@ class Case:
         Of `audit`.
     files : dict of name to text
         Beside the model.
+    peer : str
+        The simulator that is judged.
     """
 
     text: str
@@ -39,6 +41,7 @@ class Case:
     seconds: float = 0.6
     options: dict = field(default_factory=dict)
     files: dict = field(default_factory=dict)
+    peer: str = "mujoco"
 
 
 def mjcf(world: str, rest: str = "", option: str = 'timestep="0.002"') -> str:
@@ -245,6 +248,13 @@ CASES = {
             "    link1: {link: right, xyz: [0, 0, -0.4]}\n"
             "    link2: {link: bar, xyz: [0.4, 0, 0]}\n",
         },
+    ),
+    "a mimic joint that one reader drops": Case(
+        urdf(
+            link("left"), link("right"), hinge("a", "world", "left", "0 0 1"),
+            hinge("b", "world", "right", ".4 0 1", '<mimic joint="a" multiplier="-1"/>'),
+        ),
+        "dropped", "reader", "'b' does not follow 'a'", "robosim convert", peer="pybullet",
     ),
     "an inertia that one reader refuses": Case(
         urdf(

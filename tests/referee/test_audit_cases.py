@@ -8,22 +8,20 @@ import pytest
 from audit_cases import CASES, CLEAN, Case
 
 from robosim.referee.audit import Audit, audit
+from robosim.referee.audit.adapters import why_not
 from robosim.referee.audit.measures import CHECKS
 
 pytestmark = pytest.mark.peer
 
 
-@pytest.fixture(autouse=True)
-def _mujoco() -> None:
-    pytest.importorskip("mujoco")
-
-
 def audited(case: Case, folder: Path) -> Audit:
+    if why_not(case.peer) is not None:
+        pytest.skip(f"{case.peer} is not installed")
     file = folder / ("case.urdf" if case.text.startswith("<robot") else "case.xml")
     file.write_text(case.text)
     for name, text in case.files.items():
         (folder / name).write_text(text)
-    return audit(file, seconds=case.seconds, peers=["mujoco"], **case.options)
+    return audit(file, seconds=case.seconds, peers=[case.peer], **case.options)
 
 
 @pytest.mark.parametrize("name", CASES)

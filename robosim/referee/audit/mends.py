@@ -73,7 +73,7 @@ def _best_mujoco(timestep: float) -> Settings:
 
 
 def _pybullet(check: str, timestep: float) -> tuple[Settings, ...]:
-    harder = {"numSolverIterations": 500, "solverResidualThreshold": 0.0}
+    harder: Settings = {"numSolverIterations": 500, "solverResidualThreshold": 0.0}
     return {
         "penetration": (harder, {**harder, "contactERP": 0.8}),
         "slip": (harder, {**harder, "frictionERP": 0.8}),
@@ -94,8 +94,8 @@ def _best_pybullet(timestep: float) -> Settings:
 
 
 def _drake(check: str, timestep: float) -> tuple[Settings, ...]:
-    lagged = {"contact_approximation": "lagged"}
-    tamsi = {"contact_approximation": "tamsi"}
+    lagged: Settings = {"contact_approximation": "lagged"}
+    tamsi: Settings = {"contact_approximation": "tamsi"}
     return {
         "penetration": ({"near_rigid_threshold": 0.1}, lagged, tamsi),
         "slip": (lagged, tamsi, {"near_rigid_threshold": 0.1}),
