@@ -7,7 +7,6 @@ torques. What the simulator prints goes to the standard error.
 from __future__ import annotations
 
 import os
-import sys
 
 from robosim.errors import ControllerError, RobosimError
 from robosim.referee.audit.adapters import opened_peer
@@ -52,4 +51,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

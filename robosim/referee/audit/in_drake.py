@@ -76,7 +76,8 @@ class InDrake:
         self.version = version("drake")
         self.robot, self._source = robot, source
         self._gravity = np.array([0.0, 0.0, -9.81] if gravity is None else gravity)
-        self._torques, self._gains = np.zeros(0), None
+        self._torques = np.zeros(0)
+        self._gains: Any = None
         self._build(1e-3, {})
 
     def _build(self, timestep: float, settings: Any) -> None:

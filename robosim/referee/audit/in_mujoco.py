@@ -125,7 +125,9 @@ class InMuJoCo:
             # Imported where it is needed, as it imports numba.
             from robosim.peers.conversions import to_mujoco
 
-            order = to_mujoco(robot, robot.home, np.arange(float(robot.nv)), model=model)[1]
+            order = to_mujoco(
+                robot, np.asarray(robot.home), np.arange(float(robot.nv)), model=model
+            )[1]
             self._where = np.argsort(np.rint(order).astype(int))
 
     @property

@@ -247,7 +247,7 @@ def _friction(run: Run, reference: Run, n: int, scales: Scales) -> dict[Key, Mea
 
 def _rest(run: Run, reference: Run, n: int, scales: Scales) -> dict[Key, Measured]:
     """Shaking, without its mean, of bodies that are at rest in robosim in the second half."""
-    found = {}
+    found: dict[Key, Measured] = {}
     half, names = n // 2, {name: k for k, name in enumerate(reference.bodies)}
     if n - half < 10:
         return found
@@ -267,7 +267,7 @@ def _rest(run: Run, reference: Run, n: int, scales: Scales) -> dict[Key, Measure
 
 def _spikes(run: Run, reference: Run, n: int, scales: Scales) -> dict[Key, Measured]:
     """Largest force of actuators and of contacts, relative to robosim's."""
-    found = {}
+    found: dict[Key, Measured] = {}
     ours, theirs = float(reference.effort[:n].max()), float(run.effort[:n].max())
     if theirs > 1e-6 and ours > 1e-6:
         k = int(np.argmax(run.effort[:n]))
