@@ -9,6 +9,9 @@ from typing import Any
 
 from robosim.referee.audit.runs import Array, Peer
 
+MADE = "made"
+"""The kind of an MJCF that robosim has written."""
+
 
 @dataclass(frozen=True)
 class Source:
@@ -16,16 +19,15 @@ class Source:
 
     Attributes
     ----------
-    text : str
-        The path of a file, or the text of an MJCF.
+    file : str
     kind : str
-        "mjcf", "urdf" or "text".
+        "mjcf" or "urdf"; `MADE` for an MJCF that robosim has written.
     robot : Mechanism or None
         In robosim.
     gravity : (3,) [m/s^2] or None
     """
 
-    text: str
+    file: str
     kind: str
     robot: Any
     gravity: Array | None
@@ -84,6 +86,6 @@ def opened_peer(adapter: str, source: Source) -> Peer:
     """
     module, _, made = adapter.partition(":")
     peer: Peer = getattr(importlib.import_module(module), made)(
-        source.text, source.kind, source.robot, source.gravity
+        source.file, source.kind, source.robot, source.gravity
     )
     return peer

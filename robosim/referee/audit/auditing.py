@@ -11,7 +11,7 @@ from robosim.description.mechanism import Mechanism
 from robosim.errors import ModelError, OptionError, RobosimError
 from robosim.loaders import load
 from robosim.referee.audit.adapters import PEERS, why_not
-from robosim.referee.audit.files import Described, described
+from robosim.referee.audit.files import NONE, Described, described
 from robosim.referee.audit.judging import Judge, cannot_load
 from robosim.referee.audit.report import page
 from robosim.referee.audit.results import Results
@@ -134,7 +134,7 @@ def audit(
             refusal = error
             findings.append(cannot_load("robosim", str(error)))
     path = path_of(source, robot)
-    said = described(path) if path.is_file() else Described("text")
+    said = described(path) if path.is_file() else Described(NONE)
     step = said.timestep if timestep is None else positive("timestep", timestep)
     if policy is not None and timestep is None:
         step = policy.task.timestep

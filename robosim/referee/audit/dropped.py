@@ -12,6 +12,8 @@ from robosim.referee.finding import Finding
 
 _TAKEN = "<option>: Simulation takes as arguments"
 """A remark of robosim's reader on what an audit passes on."""
+_UNMOVED = ("camera", "sensor", "visual", "it is taken as fixed to the world")
+"""Words of remarks on what no motion depends on."""
 _ALIKE = 1e-6
 _LISTED = 4
 
@@ -27,6 +29,11 @@ def of_robosim(robot: Mechanism) -> Iterator[Finding]:
                 f"robosim says of the file: {warning}",
                 effects={"robosim": warning},
             )
+
+
+def moves(said: str) -> bool:
+    """Whether the motion may depend on what a reader has said."""
+    return not any(word in said for word in _UNMOVED)
 
 
 def of_peer(robot: Mechanism, opened: Opened, title: str, written: bool) -> Iterator[Finding]:
@@ -72,7 +79,9 @@ def of_peer(robot: Mechanism, opened: Opened, title: str, written: bool) -> Iter
             )
         if opened.equalities:
             yield finding("error", "the file", f"drops {missing} of the robot's constraints")
-    moving = float(sum(body.mass for body in robot.bodies if not body.carrier))
+    groups = robot.rigid_groups
+    loose = [body for body in robot.bodies if groups[body.name] != groups.get(None)]
+    moving = float(sum(body.mass for body in loose if not body.carrier))
     if opened.mass and abs(opened.mass - moving) > _ALIKE * moving:
         said = f"has a mass of {opened.mass:.6g} kg, and robosim {moving:.6g} kg"
         yield finding("warning", "the whole robot", said, abs(opened.mass - moving))

@@ -12,6 +12,8 @@ from robosim.errors import LoadError
 from robosim.loaders.mjcf.files import Files
 from robosim.referee.audit.runs import Array
 
+NONE = "none"
+"""The kind of a robot without a file."""
 TIMESTEP = 2e-3
 """Of MuJoCo, and so of files that have none [s]."""
 
@@ -23,7 +25,7 @@ class Described:
     Attributes
     ----------
     kind : str
-        "mjcf" or "urdf".
+        "mjcf" or "urdf", or `NONE`.
     timestep : float [s]
     gravity : (3,) [m/s^2]
     controls : mapping of str to (nu,)

@@ -18,6 +18,7 @@ import numpy as np
 
 from robosim.description.mechanism import Mechanism
 from robosim.errors import PeerError
+from robosim.referee.audit.adapters import MADE
 from robosim.referee.audit.runs import HELD, WORLD, Array, Job, Look, Opened, Touches
 
 INTEGRATORS = {
@@ -48,7 +49,7 @@ HINGE, SLIDE = int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE
 
 
 def model_of(source: str, kind: str, robot: Mechanism | None, ground: bool) -> Any:
-    """MuJoCo's model of a file, or of the text of an MJCF.
+    """MuJoCo's model of a file.
 
     A URDF gets what its format has not: a free base, and the ground, if robosim has them.
 
@@ -58,9 +59,7 @@ def model_of(source: str, kind: str, robot: Mechanism | None, ground: bool) -> A
         If MuJoCo cannot load it.
     """
     try:
-        if kind == "text":
-            return mujoco.MjModel.from_xml_string(source)
-        if kind == "mjcf":
+        if kind in ("mjcf", MADE):
             return mujoco.MjModel.from_xml_path(source)
         spec = mujoco.MjSpec.from_file(source)
         spec.compiler.fusestatic = False
@@ -86,9 +85,9 @@ class InMuJoCo:
     Parameters
     ----------
     source : str
-        The path of a file, or the text of an MJCF.
+        The path of a file.
     kind : str
-        "mjcf", "urdf" or "text".
+        "mjcf" or "urdf"; `MADE` for an MJCF that robosim has written.
     robot : Mechanism or None
         In robosim; None if that has not loaded the file.
     gravity : (3,) [m/s^2] or None
@@ -99,7 +98,7 @@ class InMuJoCo:
         self, source: str, kind: str, robot: Mechanism | None, gravity: Array | None = None
     ) -> None:
         mujoco.set_mju_user_warning(lambda text: None)  # which the data count
-        if kind not in ("text", "mjcf", "urdf"):
+        if kind not in ("mjcf", "urdf", MADE):
             raise PeerError(f"MuJoCo reads MJCF and URDF, not {Path(source).suffix} files")
         self.version = str(mujoco.__version__)
         self.robot = robot

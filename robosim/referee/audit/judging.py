@@ -14,7 +14,8 @@ from robosim.description.mechanism import Mechanism
 from robosim.errors import RobosimError
 from robosim.loaders.writers import save
 from robosim.referee.audit import dropped, mends, verdicts
-from robosim.referee.audit.adapters import PEERS, Source, why_not
+from robosim.referee.audit.adapters import MADE, PEERS, Source, why_not
+from robosim.referee.audit.files import NONE
 from robosim.referee.audit.measures import CHECKS, Key, Measured, Scales, measured, own_values
 from robosim.referee.audit.parting import (
     CHAOTIC,
@@ -43,8 +44,6 @@ from robosim.referee.finding import Finding, by_severity
 ACCURACY = 1e-5
 """Error of robosim's motion per second [m]."""
 FINER = ((2, "half the time step"), (4, "a quarter of the time step"))
-WRITTEN = {"mujoco": "text"}
-"""What robosim writes for a simulator that cannot load the file; a URDF for others."""
 ITSELF = "the file itself"
 BEST = "the best settings known"
 
@@ -131,6 +130,9 @@ class Judge:
             return Judged(name, known.title, "nothing", Failed(name, "", why, "missing"))
         stage.tell(f"simulating in {known.title}")
         runner, how = self._runner(name, folder)
+        if runner is None:
+            failed = Failed(name, "", "there is no file that it could load", "cannot load")
+            return Judged(name, known.title, "nothing", failed)
         try:
             opened = runner.opened
             if isinstance(opened, Failed):
@@ -146,25 +148,32 @@ class Judge:
                 # A written file, or one without a robot here, may have other actuators.
                 job = replace(job, table=np.zeros((1, opened.actuators)))
             one = Beside(stage, runner, job, title, self.reference, self.scales)
-            judged, told = one.judged(how, self.chaos, [found.said for found in lost])
+            said = [found.said for found in lost if dropped.moves(found.said)]
+            judged, told = one.judged(how, self.chaos, said)
             self.findings += told
             self.scales = one.scales
             return judged
         finally:
             runner.close()
 
-    def _runner(self, name: str, folder: Path) -> tuple[Runner, str]:
+    def _runner(self, name: str, folder: Path) -> tuple[Runner | None, str]:
         """A simulator with the file, or with what robosim has written of it."""
         stage, title = self.stage, PEERS[name].title
-        source = Source(str(stage.path), stage.said.kind, stage.robot, stage.said.gravity)
-        runner = Runner(name, source, stage.timeout)
-        if isinstance(runner.opened, Opened):
-            return runner, ITSELF
-        self.findings.append(cannot_load(title, runner.opened.why))
+        runner = None
+        if stage.said.kind != NONE:
+            source = Source(str(stage.path), stage.said.kind, stage.robot, stage.said.gravity)
+            runner = Runner(name, source, stage.timeout)
+            if isinstance(runner.opened, Opened):
+                return runner, ITSELF
+            self.findings.append(cannot_load(title, runner.opened.why))
         written = None if stage.robot is None else self._written(stage.robot, name, folder)
         if written is None:
+            if runner is None:
+                why = f"robosim cannot write the robot for {title}, and it has no file"
+                self.findings.append(Finding("loading", "error", f"the file in {title}", why))
             return runner, ITSELF
-        runner.close()
+        if runner is not None:
+            runner.close()
         again = Runner(name, written, stage.timeout)
         if isinstance(again.opened, Failed):
             said = f"{title} cannot load what robosim has written of the file either"
@@ -175,14 +184,13 @@ class Judge:
 
     def _written(self, robot: Mechanism, name: str, folder: Path) -> Source | None:
         """The robot as robosim writes it for a simulator; None if it cannot."""
-        kind = WRITTEN.get(name, "urdf")
-        file = folder / f"robot.{'xml' if kind == 'text' else kind}"
+        kind = MADE if name == "mujoco" else "urdf"
+        file = folder / f"robot.{'xml' if kind == MADE else kind}"
         try:
             save(robot, file)
         except RobosimError:
             return None
-        text = file.read_text(encoding="utf-8") if kind == "text" else str(file)
-        return Source(text, kind, robot, self.stage.said.gravity)
+        return Source(str(file), kind, robot, self.stage.said.gravity)
 
 
 def cannot_load(title: str, why: str) -> Finding:

@@ -162,17 +162,27 @@ def _touching(run: Run, reference: Run | None, scales: Scales) -> dict[Key, Meas
 
 def _slip(run: Run, theirs: Series, own: Series, n: int, scales: Scales) -> Measured | None:
     """Speed at which a contact creeps that sticks in robosim."""
+    stretch = settled(run, theirs, own, n)
+    if stretch is None:
+        return None
+    mean = np.nanmean(theirs.slip[stretch], axis=0)
+    value = float(np.linalg.norm(mean))
+    return Measured(value, "m/s", 0.1 * scales.near, float(run.t[stretch.start]))
+
+
+def settled(run: Run, theirs: Series, own: Series, n: int) -> slice | None:
+    """The longest stretch of samples in which a contact is closed, and sticks in robosim.
+
+    A while after its beginning is left out. None if too little is left.
+    """
     closed = (theirs.force[:n] > 0) & (own.force[:n] > 0)
     speed = np.linalg.norm(own.slip[:n], axis=1)
-    sticks = closed & (np.nan_to_num(speed, nan=np.inf) < STICKS)
+    begin, end = longest(closed & (np.nan_to_num(speed, nan=np.inf) < STICKS))
     period = float(run.t[1] - run.t[0])
-    begin, end = longest(sticks)
     begin += int(np.ceil(SETTLED / period))
     if (end - begin) * period < SHORTEST - SETTLED:
         return None
-    mean = np.nanmean(theirs.slip[begin:end], axis=0)
-    value = float(np.linalg.norm(mean))
-    return Measured(value, "m/s", 0.1 * scales.near, float(run.t[begin]))
+    return slice(begin, end)
 
 
 def longest(true: NDArray[np.bool_]) -> tuple[int, int]:
@@ -276,10 +286,13 @@ def _spikes(run: Run, reference: Run, n: int, scales: Scales) -> dict[Key, Measu
         )
     for pair, series in run.touches.items():
         other = reference.touches.get(pair)
-        most = float(series.force[:n].max())
-        if other is not None and most > 2 * scales.weight and other.force[:n].max() > 0:
-            k = int(np.argmax(series.force[:n]))
+        stretch = None if other is None else settled(run, series, other, n)
+        if other is None or stretch is None:
+            continue
+        theirs, ours = (float(one.force[stretch].max()) for one in (series, other))
+        if theirs > 2 * scales.weight and ours > 0:
+            k = stretch.start + int(np.argmax(series.force[stretch]))
             found[Key("spikes", pair_name(pair))] = Measured(
-                most / float(other.force[:n].max()), "times robosim's", 4.0, float(run.t[k])
+                theirs / ours, "times robosim's", 4.0, float(run.t[k])
             )
     return found

@@ -236,7 +236,7 @@ def of_parting(
     grown = 0.0
     if unpredictable is not None and at < len(unpredictable.distance):
         grown = float(unpredictable.distance[: at + 1].max()) / OTHER_START
-    if best is None and cause == SETTINGS and lost:
+    if best is None and cause == SETTINGS and lost and not part.contacts:
         cause = READER
         parts.append(lost[0])
     elif best is None and cause != CHAOS and grown >= CHAOTIC:
