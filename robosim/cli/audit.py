@@ -199,6 +199,8 @@ def _tell(found: Audit) -> None:
     from robosim.referee.audit.report import summary
 
     remark(summary(found))
+    for text in found.missing:
+        remark(f"note: {text}")
     for judged in found.peers:
         rows = telling.rows(found, judged) if judged.runs else []
         if rows:

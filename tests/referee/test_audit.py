@@ -155,6 +155,39 @@ def test_a_file_that_only_mujoco_can_load_is_judged_by_it(tmp_path):
     assert "robosim cannot load the file" in page(found)
 
 
+@pytest.mark.peer
+def test_a_robot_without_a_file_is_written_for_the_others():
+    pytest.importorskip("mujoco")
+    found = audit("rhombus", seconds=0.2, peers=["mujoco"])
+    assert found.peers[0].how == "what robosim has written of it"
+    assert found.peers[0].run is not None
+    assert not any(one.check in ("loading", "dropped") for one in found.findings)
+    # Its loop is there, and MuJoCo opens it by some measured length.
+    assert max(series.max() for series in found.peers[0].run.loops.values()) > 1e-9
+
+
+@pytest.mark.peer
+def test_a_urdf_that_mujoco_cannot_read_is_written_for_it(tmp_path):
+    pytest.importorskip("mujoco")
+    file = tmp_path / "arm.urdf"
+    mesh = '<collision><geometry><mesh filename="package://arm/{}"/></geometry></collision></link>'
+    arm = CASES["a loop that one reader drops"].text
+    (tmp_path / "part.obj").write_text(
+        "v 0 0 0\nv .1 0 0\nv 0 .1 0\nv 0 0 .1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
+    )
+    folder = tmp_path / "arm"
+    folder.mkdir()
+    (tmp_path / "part.obj").rename(folder / "part.obj")
+    (folder / "package.xml").write_text("<package><name>arm</name></package>")
+    file = folder / "arm.urdf"
+    file.write_text(arm.replace("</link>", mesh.format("part.obj"), 1))
+    found = audit(file, seconds=0.1, peers=["mujoco"])
+    assert found.peers[0].how == "what robosim has written of it"
+    assert found.peers[0].run is not None
+    (one,) = (one for one in found.findings if one.check == "loading")
+    assert "cannot load the file" in one.said
+
+
 def logged(folder: Path) -> tuple[Path, Path]:
     """An arm with a motor, and the log of its run."""
     file = folder / "arm.xml"

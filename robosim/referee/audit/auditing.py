@@ -122,6 +122,8 @@ def audit(
     if len(drives) > 1:
         raise OptionError(f"an audit takes one of {', '.join(drives)}, not several")
     chosen = [name for name in PEERS if why_not(name) is None] if peers is None else list(peers)
+    there = [name for name, one in PEERS.items() if one.adapter is not None]
+    missing = tuple(str(why_not(name)) for name in there if peers is None and why_not(name))
     findings: list[Finding] = []
     refusal: RobosimError | None = None
     if robot is None:
@@ -152,7 +154,8 @@ def audit(
     found = Judge(stage, findings, apart).results(chosen)
     if refusal is not None and not any(isinstance(one.opened, Opened) for one in found.peers):
         raise refusal
-    return Audit(**{one.name: getattr(found, one.name) for one in fields(found)})
+    known = {one.name: getattr(found, one.name) for one in fields(found)}
+    return Audit(**{**known, "missing": missing})
 
 
 def path_of(source: Any, robot: Mechanism | None) -> Path:

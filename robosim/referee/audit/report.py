@@ -49,6 +49,8 @@ def page(found: Results) -> str:
     title = f"Audit of {name}"
     parts = [f"<h1>{html.escape(title)}</h1>", f"<p>{html.escape(summary(found))}</p>"]
     parts += ["<h2>Findings</h2>", _findings(found)]
+    if found.missing:
+        parts.append(f"<p><small>{html.escape('; '.join(found.missing))}</small></p>")
     for judged in found.peers:
         if judged.runs:
             parts.append(f"<h2>{html.escape(judged.title)}</h2>")

@@ -78,6 +78,8 @@ class Results:
     scales : Scales
     findings : tuple of Finding
         The most severe first.
+    missing : tuple of str
+        Simulators that were not asked for and are not installed, and how to get each.
     """
 
     source: str
@@ -92,3 +94,4 @@ class Results:
     logged: Run | None
     scales: Scales
     findings: tuple[Finding, ...]
+    missing: tuple[str, ...] = ()

@@ -93,6 +93,7 @@ def to_dict(found: Results) -> dict[str, Any]:
         if chaos is None
         else {"growth": chaos.growth, "rate_1_s": chaos.rate, "horizon_s": chaos.horizon},
         "peers": [_peer(one) for one in found.peers],
+        "missing": list(found.missing),
         "findings": [one.to_dict() for one in found.findings],
     }
 
