@@ -254,7 +254,7 @@ CASES = {
             link("left"), link("right"), hinge("a", "world", "left", "0 0 1"),
             hinge("b", "world", "right", ".4 0 1", '<mimic joint="a" multiplier="-1"/>'),
         ),
-        "dropped", "reader", "'b' does not follow 'a'", "robosim convert", peer="pybullet",
+        "dropped", "reader", "'b' does not follow 'a'", "JOINT_GEAR", peer="pybullet",
     ),
     "an inertia that one reader refuses": Case(
         urdf(

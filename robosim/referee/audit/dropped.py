@@ -14,6 +14,12 @@ _TAKEN = "<option>: Simulation takes as arguments"
 """A remark of robosim's reader on what an audit passes on."""
 _UNMOVED = ("camera", "sensor", "visual", "it is taken as fixed to the world")
 """Words of remarks on what no motion depends on."""
+_MENDS = {
+    "mujoco": "write the robot for it with: robosim convert FILE FILE.xml",
+    "drake": "add what is missing to the plant in code, before Finalize",
+    "pybullet": "add what is missing in code: createConstraint (JOINT_GEAR for a mimic joint, "
+    "JOINT_POINT2POINT for a loop), changeDynamics for masses and damping",
+}
 _ALIKE = 1e-6
 _LISTED = 4
 
@@ -49,7 +55,7 @@ def of_peer(robot: Mechanism, opened: Opened, title: str, written: bool) -> Iter
         Whether robosim has written the file for the simulator.
     """
     name = f"{title} {opened.version}"
-    mend = "" if written else "write the robot for it with: robosim convert FILE FILE.xml"
+    mend = "" if written else _MENDS.get(opened.peer, "")
 
     def finding(severity: str, element: str, said: str, value: float | None = None) -> Finding:
         return Finding(
