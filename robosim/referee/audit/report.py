@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from robosim.viz import Recorder
 
 FPS = 30.0  # of the replay
+_STYLES = (
+    "Solid lines are at the file's settings, dashed ones at half the time step, dotted ones at a "
+    "quarter of it, and the others at the best settings known."
+)
 STYLE = """
 li { margin: 6px 0; max-width: 85ch; } li b { padding: 1px 6px; border-radius: 3px;
   font-weight: 600; font-size: 13px; color: #fff; margin-right: 6px; }
@@ -57,7 +61,8 @@ def page(found: Results) -> str:
             parts.append(_table(found, judged))
     drawn = [judged for judged in found.peers if judged.run is not None]
     if drawn:
-        parts += ["<h2>Over time</h2>", pages.picture(_plots(found, drawn), "plots over time")]
+        parts += ["<h2>Over time</h2>", f"<p>{_STYLES}</p>"]
+        parts += [pages.picture(_plots(found, drawn), "plots over time")]
     if found.robot is not None and found.reference is not None:
         played = html.escape(_replay(found, drawn).page(), quote=True)
         parts.append("<h2>Replay</h2>")
@@ -71,7 +76,8 @@ def page(found: Results) -> str:
 def summary(found: Results) -> str:
     """What was run, in one sentence."""
     names = [one.title for one in found.peers if one.runs]
-    beside = " and ".join(["robosim"] * (found.reference is not None) + names)
+    names = ["robosim"] * (found.reference is not None) + names
+    beside = ", ".join(names[:-1]) + " and " * (len(names) > 1) + "".join(names[-1:])
     return (
         f"{found.seconds:g} s in {beside}, at time steps of {1e3 * found.timestep:g} ms, with "
         f"{found.control}."
@@ -112,7 +118,7 @@ def _plots(found: Results, drawn: list[Judged]) -> Any:
                 if isinstance(run, Failed):
                     continue
                 for k, (t, values) in enumerate(lines(found, run)):
-                    label = f"{judged.title}, {run.job.label}" if k == 0 else None
+                    label = judged.title if k == 0 and style == "-" else None
                     ax.plot(t, values, style, color=colour, linewidth=1.0, label=label)
         if found.reference is not None and title != _AWAY:
             for k, (t, values) in enumerate(lines(found, found.reference)):
