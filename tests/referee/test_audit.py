@@ -339,3 +339,14 @@ def _apart(found: Any, run: Any) -> Any:
     from robosim.referee.audit.parting import largest
 
     return largest(found.reference, run).max()
+
+
+def test_robosim_tells_how_uncertain_it_is_itself(tmp_path):
+    file = tmp_path / "double.xml"
+    file.write_text(mjcf(DOUBLE, option='timestep="0.002"'))
+    calm = audit(file, seconds=0.5, peers=[])
+    assert calm.uncertain is not None
+    assert 0 < calm.uncertain < 1e-4
+    assert not calm.findings
+    wild = audit(file, seconds=14.0, peers=[])
+    assert any(one.check == "doubt" and one.cause == "chaos" for one in wild.findings)

@@ -43,6 +43,8 @@ from robosim.referee.finding import Finding, by_severity
 
 ACCURACY = 1e-5
 """Error of robosim's motion per second [m]."""
+FINEST = 1e-6
+"""The same of a run that tells how accurate the first one is."""
 FINER = ((2, "half the time step"), (4, "a quarter of the time step"))
 ITSELF = "the file itself"
 BEST = "the best settings known"
@@ -63,9 +65,11 @@ class Judge:
         self.stage, self.findings = stage, findings
         self.reference: Run | None = None
         self.chaos: Chaos | None = None
+        self.uncertain: float | None = None
         self._simulate()
         self.scales = scales_of(stage.robot, self.reference, apart)
         self._disturb()
+        self._doubt()
 
     def _simulate(self) -> None:
         """The run in robosim."""
@@ -96,6 +100,17 @@ class Judge:
             note = verdicts.of_chaos(self.chaos)
             self.findings += [] if note is None else [note]
 
+    def _doubt(self) -> None:
+        """The same, more accurately, as robosim may be wrong as well."""
+        reference = self.reference
+        if reference is None or len(reference) < 3:
+            return
+        finer = self.stage.ours("more accurately", accuracy=FINEST)
+        if isinstance(finer, Run):
+            self.uncertain = float(largest(reference, finer).max(initial=0.0))
+            if self.uncertain > 0.1 * self.scales.apart:
+                self.findings.append(verdicts.of_doubt(self.uncertain, self.chaos))
+
     def results(self, peers: Sequence[str]) -> Results:
         """All runs and findings."""
         stage, reference = self.stage, self.reference
@@ -120,6 +135,7 @@ class Judge:
             stage.logged,
             self.scales,
             by_severity(self.findings),
+            uncertain=self.uncertain,
         )
 
     def _peer(self, name: str, folder: Path) -> Judged:

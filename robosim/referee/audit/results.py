@@ -80,6 +80,8 @@ class Results:
         The most severe first.
     missing : tuple of str
         Simulators that were not asked for and are not installed, and how to get each.
+    uncertain : float or None [m]
+        Largest distance of a body in robosim from a run that is ten times as accurate.
     """
 
     source: str
@@ -95,3 +97,4 @@ class Results:
     scales: Scales
     findings: tuple[Finding, ...]
     missing: tuple[str, ...] = ()
+    uncertain: float | None = None

@@ -88,7 +88,11 @@ def to_dict(found: Results) -> dict[str, Any]:
         "apart_m": found.scales.apart,
         "robosim": None
         if found.reference is None
-        else {"settings": found.reference.told, "values": _values(found.values)},
+        else {
+            "settings": found.reference.told,
+            "uncertain_m": found.uncertain,
+            "values": _values(found.values),
+        },
         "chaos": None
         if chaos is None
         else {"growth": chaos.growth, "rate_1_s": chaos.rate, "horizon_s": chaos.horizon},

@@ -314,6 +314,23 @@ def of_chaos(found: Chaos) -> Finding | None:
     )
 
 
+def of_doubt(uncertain: float, unpredictable: Chaos | None) -> Finding:
+    """The note that robosim's own motion is uncertain."""
+    wild = unpredictable is not None and unpredictable.growth >= CHAOTIC
+    why = ", as the motion is chaotic or unstable" if wild else ""
+    said = f"robosim ends up to {size(uncertain, 'm')} away if it is ten times as accurate{why}"
+    return Finding(
+        "doubt",
+        "note",
+        "the motion in robosim",
+        said,
+        "do not read more into a parting" if wild else "",
+        value=uncertain,
+        unit="m",
+        cause=CHAOS if wild else "",
+    )
+
+
 def of_divergence(
     name: str, ended: str, finer: Sequence[tuple[str, str | None]], tried: Sequence[Tried]
 ) -> Finding:
