@@ -78,10 +78,10 @@ def audit(
     policy : robosim.policies.Policy or None
         A policy as the controller; the start is its own, and the time step its task's.
     log : path or None
-        A log whose commands are replayed, from its first state if it has one: of robosim, or a
-        table with the same names of columns (`robosim.referee.audit.logs`).
+        A log whose commands are replayed, from its first state if it has one. Columns are found
+        by the names of robosim's own logs; see the guide.
     peers : sequence of str or None
-        Names of `PEERS`; None: those that are installed.
+        "mujoco", "drake", "pybullet"; None: those that are installed.
     timestep : float [s] or None
         None: the file's, or 2 ms.
     q, v : (nq,), (nv,) or None
