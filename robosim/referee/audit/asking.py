@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
 from robosim.control.pd import PD, pd_torques
 from robosim.description.mechanism import Mechanism
-from robosim.errors import ControllerError
+from robosim.errors import ControllerError, RobosimError
 from robosim.referee.audit.runs import Array
 from robosim.simulation import Simulation
 
@@ -41,7 +42,15 @@ class Asker:
     def __call__(self, k: int, time: float, q: Array, v: Array) -> Array:
         """Torques (nu,) at a time [s], q and v."""
         sim = self._sim
-        sim.set_state(q, v, time)
+        try:
+            with warnings.catch_warnings():
+                # Of overlaps, which other simulators have all the time.
+                warnings.simplefilter("ignore")
+                sim.set_state(q, v, time)
+        except RobosimError as error:
+            raise ControllerError(
+                f"the state at {time:.4g} s is none that robosim could show a controller: {error}"
+            ) from error
         if hasattr(self._controller, "begin_at") and k == 0:
             self._controller.begin_at(time)
         try:
