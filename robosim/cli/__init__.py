@@ -12,11 +12,12 @@ import warnings
 from robosim.cli.application import app, err
 
 # Imported because these modules add their commands to the application.
-from robosim.cli import catalogue, convert, runs, play, viewing, results, learn  # isort: skip
+from robosim.cli import catalogue, convert, runs, play, audit, viewing, results, learn  # isort: skip
 from robosim.cli import reproduce, bench, warmup, doctor  # isort: skip
 
 __all__ = [
     "app",
+    "audit",
     "bench",
     "catalogue",
     "convert",

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from robosim.submodules import on_first_use
 
-__getattr__ = on_first_use(__name__, ("audit", "doctor"))
+__getattr__ = on_first_use(__name__, ("audit", "doctor", "finding"))

@@ -37,6 +37,10 @@ class Finding:
     file : str or None
     line : int or None
         From 1.
+    cause : str
+        Of a finding about a motion: whose fault it is.
+    numbers : mapping of str to float
+        Further values, such as those at other settings, in the same unit.
     """
 
     check: str
@@ -49,6 +53,8 @@ class Finding:
     unit: str = ""
     file: str | None = None
     line: int | None = None
+    cause: str = ""
+    numbers: Mapping[str, float] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """All values, ready for JSON."""
@@ -63,6 +69,8 @@ class Finding:
             "unit": self.unit,
             "file": self.file,
             "line": self.line,
+            "cause": self.cause,
+            "numbers": dict(self.numbers),
         }
 
 

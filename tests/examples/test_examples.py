@@ -103,6 +103,10 @@ EXPECTED: dict[str, tuple[tuple[str, ...], str]] = {
         ("motors.png",),
         r"ideal: .* 18\d\.\d .* 0\.0\d N m(.|\n)*at 2\d\.\d degrees Cel(.|\n)* 3\d\.\d\d N m of",
     ),
+    "32_audit_a_grasp": (
+        ("grip.xml", "audit.html"),
+        r"creeps by 0\.0[5-9]\d+ mm/s(.|\n)*noslip_iterations=.10. leaves \S+ mm/s|not installed",
+    ),
     "26_identify": (("arm.parquet",), r"[+-]\d\.\d standard deviations from what it is"),
 }
 OPTIONS = {
