@@ -228,6 +228,26 @@ def test_work_of_springs_and_dampers_divides_no_step(leg, sole, start):
     assert sim.v[0] > 1.0
 
 
+def test_what_a_torque_stops_divides_no_step():
+    """Beside a joint at its limit: the motion before the step is curved, and no part is less so.
+
+    Its bearing seems to give a 300th of the energy that there was, which is more than a hundredth
+    of what is left.
+    """
+    arm = Body("arm", 1.0, 1e-3 * np.eye(3))
+    shoulder = Joint("shoulder", "revolute", None, "arm", (0, 1, 0), (0, 0, 0), (0, 0, 0.1))
+    stopped = Body("stopped", 1.0, 0.01 * np.eye(3))
+    stop = Joint("stop", "revolute", None, "stopped", (0, 1, 0), lower=[-10.0], upper=[0.0])
+    robot = Mechanism("arms", (arm, stopped), (shoulder, stop))
+    rate = 700.0
+    for solver in ("articulated", "ldu"):
+        sim = Simulation(robot, 1e-3, (0, 0, 0), solver=solver, islands=False)
+        sim.set_state([0, 0], [-rate, 0])
+        info = sim.step([rate * 0.011 / 1e-3, 1.0])
+        assert info.substeps == 1
+        assert abs(sim.v[0]) < 0.05 * rate
+
+
 def test_an_undivided_step_does_not_lead_through_what_it_meets():
     """Nor is it taken if it may not be divided: one ball would come out behind the other."""
     robot = free(ball("fast", 0.05), ball("slow", 0.05), self_collision=True)

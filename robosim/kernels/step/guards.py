@@ -7,7 +7,7 @@ from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import few, least_of_limbs, over_limbs, pick, somewhere, staying
 from robosim.kernels.contact.kinematics import RECOVERY_SPEED, on_joint
 from robosim.kernels.contact.slots import goes_through
-from robosim.kernels.equations.algebra import dot
+from robosim.kernels.equations.algebra import dot, rotate
 from robosim.kernels.equations.body import angular_momentum
 from robosim.kernels.equations.drag import work_of_drags
 from robosim.kernels.status import CONVERGED, GIVES_ENERGY, GOES_THROUGH, TURNS_FAR
@@ -51,7 +51,8 @@ def constraints_give(model, state, system, loads, work, options, dt, fine):
 
     An impulse works along the mean of the motions before and after it. Where bodies turn far within
     the step, an impact has solutions in which that is a lot, and which a shorter step has not. What
-    joints are driven along works as it likes, and so do surfaces that move by themselves.
+    joints are driven along works as it likes, and so do surfaces that move by themselves. Along the
+    motion before curvature is that of the last interval, which shorter parts of this one still have.
     """
     t, work_done, energy, mass = work.scratch[0], 0.0, 0.0, 0.0
     for i in range(model.bodies.shape[0]):
@@ -69,12 +70,15 @@ def constraints_give(model, state, system, loads, work, options, dt, fine):
         mass += body.share * body.mass
     if model.drags.shape[0] > 0:
         work_done -= 0.5 * work_of_drags(work.drags, model.bodies, work.bodies, state.bodies, dt)
-    fall = RECOVERY_SPEED * RECOVERY_SPEED + dt * dt * dot(options.gravity, options.gravity)
-    explained = over_limbs(CURVED * energy + mass * fall)
+    part, fall = CURVED, RECOVERY_SPEED * RECOVERY_SPEED
+    fall += dt * dt * dot(options.gravity, options.gravity)
     if fine:
-        explained = over_limbs(GROSS * energy + 0.5 * mass * THROWN * THROWN)
+        part, fall = GROSS, 0.5 * THROWN * THROWN
+    explained = over_limbs(part * energy + mass * fall)
     if not somewhere(staying(over_limbs(work_done) > explained, t.left)):
         return False
+    before = energy_before(model, state, system, t)
+    explained = max(explained, over_limbs(part * before + mass * fall))
     laws = 0.0
     for j in range(model.joints.shape[0]):
         joint, w, mid = model.joints[j], work.joints[j], state.joints[j].mid
@@ -97,6 +101,18 @@ def constraints_give(model, state, system, loads, work, options, dt, fine):
         if contact.compliant != 0:
             laws += contact.share * work_of_spring(model, state, work, contact, w, dt)
     return leaves_some(work, over_limbs(work_done - laws) > explained)
+
+
+@kernel
+def energy_before(model, state, system, t):
+    """Kinetic energy of the motion over the last interval, with the inertias at its end [J]."""
+    energy = 0.0
+    for i in range(model.bodies.shape[0]):
+        body, motion = model.bodies[i], state.bodies[i].v_mid
+        rotate(system.inertias[i].J, motion[3:], t.w)
+        turning = dot(t.w, motion[3:])
+        energy += body.share * 0.5 * (body.mass * dot(motion[:3], motion[:3]) + turning)
+    return energy
 
 
 @kernel
