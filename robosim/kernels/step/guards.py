@@ -52,7 +52,7 @@ def constraints_give(model, state, system, loads, work, options, dt, fine):
     An impulse works along the mean of the motions before and after it. Where bodies turn far within
     the step, an impact has solutions in which that is a lot, and which a shorter step has not. What
     joints are driven along works as it likes, and so do surfaces that move by themselves. Along the
-    motion before curvature is that of the last interval, which shorter parts of this one still have.
+    motion before curvature is that of the last interval, which shorter parts still have.
     """
     t, work_done, energy, mass = work.scratch[0], 0.0, 0.0, 0.0
     for i in range(model.bodies.shape[0]):
