@@ -51,8 +51,10 @@ def constraints_give(model, state, system, loads, work, options, dt, fine):
 
     An impulse works along the mean of the motions before and after it. Where bodies turn far within
     the step, an impact has solutions in which that is a lot, and which a shorter step has not. What
-    joints are driven along works as it likes, and so do surfaces that move by themselves. Along the
-    motion before curvature is that of the last interval, which shorter parts still have.
+    joints are driven along works as it likes, and so do surfaces that move by themselves.
+
+    Along the motion before, curvature is that of the last interval, which no division makes less.
+    So that counts as if the last interval had been no longer than this one.
     """
     t, work_done, energy, mass = work.scratch[0], 0.0, 0.0, 0.0
     for i in range(model.bodies.shape[0]):
@@ -77,7 +79,7 @@ def constraints_give(model, state, system, loads, work, options, dt, fine):
     explained = over_limbs(part * energy + mass * fall)
     if not somewhere(staying(over_limbs(work_done) > explained, t.left)):
         return False
-    before = energy_before(model, state, system, t)
+    before, along = motion_before(model, state, system, work, dt)
     explained = max(explained, over_limbs(part * before + mass * fall))
     laws = 0.0
     for j in range(model.joints.shape[0]):
@@ -93,6 +95,7 @@ def constraints_give(model, state, system, loads, work, options, dt, fine):
             single = row < joint.m_T or joint.m_R == 1
             rates = mid[row] + (w.rate[row] if single else mid[row])
             laws += share * 0.5 * w.law[row] * rates
+            along -= share * 0.5 * w.law[row] * mid[row]
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         contact, w = work.slots[k], system.contacts[k]
@@ -100,19 +103,30 @@ def constraints_give(model, state, system, loads, work, options, dt, fine):
             laws -= contact.share * (w.f[0] * w.drift[0] + w.f[1] * w.drift[1])
         if contact.compliant != 0:
             laws += contact.share * work_of_spring(model, state, work, contact, w, dt)
-    return leaves_some(work, over_limbs(work_done - laws) > explained)
+    along = over_limbs(along) * (1.0 - dt / max(state.last_dt[0], dt))
+    return leaves_some(work, over_limbs(work_done - laws) - max(along, 0.0) > explained)
 
 
 @kernel
-def energy_before(model, state, system, t):
-    """Kinetic energy of the motion over the last interval, with the inertias at its end [J]."""
-    energy = 0.0
+def motion_before(model, state, system, work, dt):
+    """Kinetic energy of the motion over the last interval, and what constraints give along it [J].
+
+    With the inertias at its end.
+    """
+    t, energy, along = work.scratch[0], 0.0, 0.0
     for i in range(model.bodies.shape[0]):
-        body, motion = model.bodies[i], state.bodies[i].v_mid
-        rotate(system.inertias[i].J, motion[3:], t.w)
-        turning = dot(t.w, motion[3:])
-        energy += body.share * 0.5 * (body.mass * dot(motion[:3], motion[:3]) + turning)
-    return energy
+        body, motion, known, momentum = model.bodies[i], work.bodies[i], work.known[i].w, t.w
+        v_mid = state.bodies[i].v_mid
+        rotate(system.inertias[i].J, v_mid[3:], momentum)
+        turning = dot(momentum, v_mid[3:])
+        energy += body.share * 0.5 * (body.mass * dot(v_mid[:3], v_mid[:3]) + turning)
+        angular_momentum(system.inertias[i].J, motion.P, dt, momentum)
+        given = 0.0
+        for k in range(3):
+            given += (body.mass * motion.v[k] - known[k]) * v_mid[k]
+            given += (momentum[k] - known[3 + k]) * v_mid[3 + k]
+        along += body.share * 0.5 * given
+    return energy, along
 
 
 @kernel
