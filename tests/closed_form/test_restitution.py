@@ -424,6 +424,23 @@ def test_what_is_near_is_not_hit_along_with_what_is_reached():
     np.testing.assert_allclose(ends[0], np.concatenate(ends[1:]), rtol=0, atol=5e-4)
 
 
+@pytest.mark.parametrize("solver", ["articulated", "ldu"])
+def test_a_rim_that_lands_too_slowly_to_bounce_moves_as_without_restitution(solver):
+    """Whether it is hit is measured along a free fall, which must not be where the step ends."""
+    ends = []
+    for e in (0.0, 0.5):
+        coin = roller("coin", "cylinder", 0.1, 0.02)
+        shape = replace(coin.collisions[0], restitution=e)
+        robot = free(replace(coin, collisions=(shape,)), obstacles=(HalfSpace(),))
+        sim = Simulation(robot, 1e-3, (0, 0, 0), solver=solver)
+        height = 0.1 * np.sin(0.7) + 0.01 * np.cos(0.7) + 1e-6
+        sim.set_state([0, 0, height, np.cos(0.35), np.sin(0.35), 0, 0], [0, 0, -0.009, 0, 0, 0])
+        sim.step()
+        ends.append(sim.q)
+        assert sim.min_gap() >= -1e-8
+    np.testing.assert_array_equal(*ends)
+
+
 def test_a_coin_that_rolls_is_not_hit_by_what_it_rolls_on():
     """Its lowest point comes down from above, but the rim touches all the time."""
     lean, ends = 0.5, []

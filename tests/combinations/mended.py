@@ -218,4 +218,21 @@ MENDED: tuple[tuple[str, Sequence[str], Mapping[str, Sequence[int]]], ...] = (
                 -98, 81, -60, 0, 100, 45],
         },
     ),
+    # When a rim is hit was measured in the poses of the second knot, to which the state then moved.
+    (
+        "constraints_hold",
+        ("axis_rotation", "massless", "cylinder", "on_box", "restitution", "height_field"),
+        {
+            "": [2, 0, 0, 0, -100],
+            "axis_rotation": [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -55, 38, -93, 0, 0,
+                0, 0, 0, 39],
+            "massless": [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -42, 0, -94,
+                88, 0, 0, -100, -94, 88, -100, 19, -46, 84, 0, 0, 0, 0, 0, 0, 0, 0, 0, 47, 0,
+                -87, -79, 19, -12, 76, 90],
+            "cylinder": [0, 0, 0, 1],
+            "on_box": [0, 0, 18],
+            "restitution": [1],
+            "height_field": [0, 0, 0, 0, 0, 0, 0, 10],
+        },
+    ),
 )  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from touching import ball, free, poses
@@ -226,6 +228,51 @@ def test_work_of_springs_and_dampers_divides_no_step(leg, sole, start):
     assert log.samples.substeps.max() == 1
     assert sim.contact_forces().max() == 0.0  # it has taken off
     assert sim.v[0] > 1.0
+
+
+def test_what_a_torque_stops_divides_no_step():
+    """Beside a joint at its limit: the motion before the step is curved, and no part is less so.
+
+    Its bearing seems to give a 300th of the energy that there was, which is more than a hundredth
+    of what is left.
+    """
+    arm = Body("arm", 1.0, 1e-3 * np.eye(3))
+    shoulder = Joint("shoulder", "revolute", None, "arm", (0, 1, 0), (0, 0, 0), (0, 0, 0.1))
+    stopped = Body("stopped", 1.0, 0.01 * np.eye(3))
+    stop = Joint("stop", "revolute", None, "stopped", (0, 1, 0), lower=[-10.0], upper=[0.0])
+    robot = Mechanism("arms", (arm, stopped), (shoulder, stop))
+    rate = 700.0
+    for solver in ("articulated", "ldu"):
+        sim = Simulation(robot, 1e-3, (0, 0, 0), solver=solver, islands=False)
+        sim.set_state([0, 0], [-rate, 0])
+        info = sim.step([rate * 0.011 / 1e-3, 1.0])
+        assert info.substeps == 1
+        assert abs(sim.v[0]) < 0.05 * rate
+
+
+@pytest.mark.parametrize("seed", [18, 198, 298])
+def test_torques_far_too_large_that_turn_round_need_no_finest_parts(seed):
+    """Where links are held by their limits: what has stopped a link was part of another motion.
+
+    Their bearings seemed to give energy then, in the shortest parts as in the whole step.
+    """
+    links = (("hip", 0.15, 4e-4), ("thigh", 0.15, 4e-4), ("shin", 0.04, 1.5e-4))
+    bodies = tuple(Body(name, mass, moment * np.eye(3)) for name, mass, moment in links)
+    ends = {"lower": [-10.0], "upper": [10.0]}
+    joints = (
+        Joint("base", "floating", None, "base", actuated=False),
+        Joint("1", "revolute", "base", "hip", (1, 0, 0), (0.2, 0, 0), (0, -0.02, 0), **ends),
+        Joint("2", "revolute", "hip", "thigh", (0, 1, 0), (0, 0.04, 0), (0, -0.02, 0.08), **ends),
+        Joint("3", "revolute", "thigh", "shin", (0, 1, 0), (0, 0, -0.08), (0, 0, 0.08), **ends),
+    )
+    robot = Mechanism("leg", (Body("base", 1.0, 0.01 * np.eye(3)), *bodies), joints)
+    sim, rng, torques = Simulation(robot, 1e-3, (0, 0, 0)), np.random.default_rng(seed), None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of bodies that turn far
+        for n in range(60):
+            if n % 10 == 0:
+                torques = 1000.0 * rng.choice([-1.0, 1.0], 3)
+            assert sim.step(torques).substeps <= 64
 
 
 def test_an_undivided_step_does_not_lead_through_what_it_meets():

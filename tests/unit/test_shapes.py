@@ -656,16 +656,43 @@ def lowest_of_rim(axis, n, radius, out):
     lowest_on_rim(axis, n, radius, out)
 
 
-@pytest.mark.parametrize("angle", [0.3, 1e-6, 3e-9, 1e-12])
+@pytest.mark.parametrize("angle", [0.3, 1e-6, 3e-9, 1e-12, 1e-15, 0.0])
 def test_the_lowest_point_of_a_rim_is_on_the_rim(angle):
     """However near a normal is to the axis."""
-    axis = np.array([0.48, -0.6, 0.64])
-    across = np.array([0.8, 0.0, -0.6])
-    n = np.cos(angle) * axis + np.sin(angle) * across
-    out = np.zeros(3)
-    lowest_of_rim(axis, n, 0.05, out)
-    np.testing.assert_allclose(out, -0.05 * across, atol=1e-2 * 0.05 if angle > 1e-11 else 0.1)
-    assert np.linalg.norm(out) == pytest.approx(0.05, rel=1e-12)
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        axis, across, _ = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+        n = np.cos(angle) * axis + np.sin(angle) * across
+        out = np.zeros(3)
+        lowest_of_rim(axis, n, 0.05, out)
+        np.testing.assert_allclose(out, -0.05 * across, atol=1e-2 * 0.05 if angle > 1e-13 else 0.1)
+        assert np.linalg.norm(out) == pytest.approx(0.05, rel=1e-12)
+        assert abs(out @ axis) < 1e-15
+
+
+@pytest.mark.parametrize("below", ["half-space", "box", "cylinder"])
+@pytest.mark.parametrize("lean", [0.0, 1e-16, 1e-12, 1.1e-10, 3e-9, 1e-7, 1e-4])
+def test_a_rim_that_all_but_lies_flat_is_as_near_as_its_lowest_point(below, lean):
+    """Not nearer by what rounding leaves of a direction next to the axis."""
+    rng, radius, half = np.random.default_rng(4), 0.05, 0.1
+    shapes = {
+        "half-space": HalfSpace(),
+        "box": Geometry("box", (1.0, 1.0, 1.0), position=(0, 0, -0.5)),
+        "cylinder": Geometry("cylinder", (0.4, 1.0), position=(0, 0, -0.5)),
+    }
+    pair = scene(shapes[below], Geometry("cylinder", (radius, 2 * half)))
+    for _ in range(20):
+        # All turned together, so that nothing is along the axes.
+        turn = random_pose(rng, 0.0)["q"].ravel()
+        angle = rng.uniform(0, 2 * np.pi)
+        leaning = quaternions.from_axis_angle((np.cos(angle), np.sin(angle), 0), lean)
+        spun = quaternions.from_axis_angle((0, 0, 1), rng.uniform(0, 2 * np.pi))
+        at = quaternions.multiply(turn, quaternions.multiply(leaning, spun))
+        height = half * np.cos(lean) + radius * np.sin(lean)
+        x = quaternions.rotation_matrix(turn) @ (0.02, -0.01, height)
+        gaps = pair.find(pose(q=turn), pose(x, at), margin=1e-2)["gap"]
+        # Any points of a rim will do that leans by less than 1e-10.
+        assert gaps.min() == pytest.approx(0.0, abs=1e-11)
 
 
 def test_nothing_beyond_the_margin():

@@ -8,8 +8,9 @@ from math import inf, sqrt
 
 from robosim.compiled.kinds import PLANE, RIM, RIM_EDGE, ROUND
 from robosim.kernels.compiler.jit import kernel
-from robosim.kernels.equations.algebra import assign, dot
+from robosim.kernels.equations.algebra import assign
 from robosim.kernels.narrow_phase.points import offset_dot, segment_parameters
+from robosim.kernels.narrow_phase.rims import lowest_on_rim, reach_across
 
 OVERLAPS = 1e-7  # part of the shapes by which they overlap where it is no rounding
 EXACT = 1e-10  # part of the shapes by which a middle is no nearer than an end but for rounding
@@ -82,9 +83,7 @@ def add_rim_edge(scratch, point, d, around, center, axis, radius, n, identifier)
     edge to the rim, parts the two most.
     """
     pair = scratch.pair[0]
-    along = dot(n, axis)
-    size = sqrt(max(1.0 - along * along, 0.0))
-    gap = offset_dot(n, center, point) - radius * size - around
+    gap = offset_dot(n, center, point) - reach_across(n, axis, radius) - around
     if not gap < pair.margin:
         return
     c = new_candidate(scratch, gap, identifier)
@@ -101,10 +100,10 @@ def add_rim_edge(scratch, point, d, around, center, axis, radius, n, identifier)
         assign(center, c.a0)
         assign(axis, c.a1)
         c.radius_1, c.radius_2 = radius, around
-    scale = radius / max(size, 1e-12)
+    lowest_on_rim(axis, n, radius, c.point)
     for k in range(3):
         c.normal[k] = n[k] if c.owner == 0 else -n[k]
-        c.point[k] = center[k] + scale * (along * axis[k] - n[k])
+        c.point[k] += center[k]
 
 
 @kernel

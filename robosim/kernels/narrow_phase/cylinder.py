@@ -32,6 +32,7 @@ from robosim.kernels.narrow_phase.rims import (
     best_about_edge,
     lowest_on_rim,
     nearest_on_rim,
+    put_across,
     turn_about_edge,
 )
 from robosim.kernels.narrow_phase.separation import allowed
@@ -42,6 +43,7 @@ LYING = 0.3  # cosine of axis and normal below which a cylinder may lie along it
 # Sine of axis and normal up to which a rim lies flat: it has no lowest point to speak of.
 FLAT = 0.02
 NEARLY_FLAT = 0.04  # and that up to which its points may touch; beyond it lower ones come first
+UPRIGHT = 1e-10  # and that below which no point of a flat rim is lower than others
 LEVEL = 0.1  # sine of axis and normal below which a cap touches an edge rather than the rim
 ALONG = 0.02  # bend of `best_about_edge`, over the radius, below which a rim is along an edge
 # Points of a rim that lies flat: cosines and sines.
@@ -276,9 +278,12 @@ def lean(scratch, poly, n):
     pair, along = scratch.pair[0], dot(n, poly.axis)
     for k in range(3):
         pair.lean[k] = n[k] - along * poly.axis[k]
-    if normalize(pair.lean) < 1e-10:
+    if dot(pair.lean, pair.lean) < UPRIGHT * UPRIGHT:
         for k in range(3):
             pair.lean[k] = poly.R[k, 0]
+    else:
+        put_across(poly.axis, 1.0, pair.lean)
+        normalize(pair.lean)
     cross(poly.axis, pair.lean, pair.beside)
 
 

@@ -17,6 +17,9 @@ HALVINGS = 20
 BENT = 1e-3  # cosine of an axis and the turn of a normal, below which normals bend sharply there
 FARTHEST = 0.1  # first turn from there [rad]
 NEAREST = 1e-7  # and the last one, each a tenth of the one before
+NEXT = 1e-6  # square of the sine of an angle below which one minus that of its cosine is rounding
+THINNEST = 1e-12  # least sine that counts
+ROUNDED = 1e-30  # square of the one at which there is no direction across
 SLACK = 1e-14  # of a radius, by which rounding may make less of what parts two circles
 # Directions of a half circle to start from: cosine and sine at every 22.5 degrees.
 STARTS = (
@@ -39,8 +42,40 @@ def parted(n, w, axis, radius):
 @kernel
 def reach_across(n, axis, radius):
     """How far a circle reaches along a unit vector [m]."""
+    return radius * sine_between(n, axis)
+
+
+@kernel
+def sine_between(n, axis):
+    """The sine of the angle between two unit vectors, no less than `THINNEST`."""
     along = dot(n, axis)
-    return radius * sqrt(max(1.0 - along * along, 0.0))
+    square = 1.0 - along * along
+    if square < NEXT:
+        square = 0.0
+        for k in range(3):
+            across = n[k] - along * axis[k]
+            square += across * across
+    return sqrt(max(square, THINNEST * THINNEST))
+
+
+@kernel
+def put_across(axis, scale, v):
+    """Take out of v (3,) what it has along a unit vector, in place.
+
+    v is what was left of a vector, of which `scale` is the squared length, without what that had
+    along the axis. Next to the axis that has the rounding of the vector, in any direction. Where
+    nothing else is left, v becomes a direction across the axis.
+    """
+    if dot(v, v) >= NEXT * scale:
+        return
+    along = dot(v, axis)
+    for k in range(3):
+        v[k] -= along * axis[k]
+    if dot(v, v) <= ROUNDED * scale:
+        i = 0 if abs(axis[0]) < 0.7 else 1
+        for k in range(3):
+            v[k] = -axis[i] * axis[k]
+        v[i] += 1.0
 
 
 @kernel
@@ -54,7 +89,7 @@ def turn_about_edge(w, axis, d, radius, n, m):
     for _ in range(TURNS):
         cross(d, n, m)
         na, ma = dot(n, axis), dot(m, axis)
-        inverse = 1.0 / sqrt(max(1.0 - na * na, 1e-24))
+        inverse = 1.0 / sine_between(n, axis)
         product = na * ma * inverse
         slope = dot(m, w) + radius * product
         bend = -dot(n, w) + radius * inverse * (ma * ma - na * na + product * product)
@@ -138,6 +173,7 @@ def nearest_on_rim(offset, axis, radius, out):
     along = dot(offset, axis)
     for k in range(3):
         out[k] = offset[k] - along * axis[k]
+    put_across(axis, along * along, out)
     size = radius / sqrt(max(dot(out, out), 1e-300))
     for k in range(3):
         out[k] *= size
@@ -149,6 +185,7 @@ def lowest_on_rim(axis, n, radius, out):
     slope = dot(axis, n)
     for k in range(3):
         out[k] = slope * axis[k] - n[k]
+    put_across(axis, 1.0, out)
     # By its own length, as 1 - slope^2 is rounding next to the axis.
     size = radius / sqrt(max(dot(out, out), 1e-300))
     for k in range(3):
@@ -184,7 +221,7 @@ def best_between_rims(w, axis_1, radius_1, axis_2, radius_2, n, start, m, g):
         for i in range(2):
             axis, radius = (axis_1, radius_1) if i == 0 else (axis_2, radius_2)
             na, ma, ga = dot(n, axis), dot(m, axis), dot(g, axis)
-            inverse = 1.0 / sqrt(max(1.0 - na * na, 1e-24))
+            inverse = 1.0 / sine_between(n, axis)
             x += radius * inverse * na * ma
             y += radius * inverse * na * ga
             # d/dangles of na ma / s, with s = sqrt(1 - na^2).

@@ -7,7 +7,7 @@ from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import few, least_of_limbs, over_limbs, pick, somewhere, staying
 from robosim.kernels.contact.kinematics import RECOVERY_SPEED, on_joint
 from robosim.kernels.contact.slots import goes_through
-from robosim.kernels.equations.algebra import dot
+from robosim.kernels.equations.algebra import dot, rotate
 from robosim.kernels.equations.body import angular_momentum
 from robosim.kernels.equations.drag import work_of_drags
 from robosim.kernels.status import CONVERGED, GIVES_ENERGY, GOES_THROUGH, TURNS_FAR
@@ -52,6 +52,9 @@ def constraints_give(model, state, system, loads, work, options, dt, fine):
     An impulse works along the mean of the motions before and after it. Where bodies turn far within
     the step, an impact has solutions in which that is a lot, and which a shorter step has not. What
     joints are driven along works as it likes, and so do surfaces that move by themselves.
+
+    Along the motion before, curvature is that of the last interval, which no division makes less.
+    So that counts as if the last interval had been no longer than this one.
     """
     t, work_done, energy, mass = work.scratch[0], 0.0, 0.0, 0.0
     for i in range(model.bodies.shape[0]):
@@ -69,12 +72,15 @@ def constraints_give(model, state, system, loads, work, options, dt, fine):
         mass += body.share * body.mass
     if model.drags.shape[0] > 0:
         work_done -= 0.5 * work_of_drags(work.drags, model.bodies, work.bodies, state.bodies, dt)
-    fall = RECOVERY_SPEED * RECOVERY_SPEED + dt * dt * dot(options.gravity, options.gravity)
-    explained = over_limbs(CURVED * energy + mass * fall)
+    part, fall = CURVED, RECOVERY_SPEED * RECOVERY_SPEED
+    fall += dt * dt * dot(options.gravity, options.gravity)
     if fine:
-        explained = over_limbs(GROSS * energy + 0.5 * mass * THROWN * THROWN)
+        part, fall = GROSS, 0.5 * THROWN * THROWN
+    explained = over_limbs(part * energy + mass * fall)
     if not somewhere(staying(over_limbs(work_done) > explained, t.left)):
         return False
+    before, along = motion_before(model, state, system, work, dt)
+    explained = max(explained, over_limbs(part * before + mass * fall))
     laws = 0.0
     for j in range(model.joints.shape[0]):
         joint, w, mid = model.joints[j], work.joints[j], state.joints[j].mid
@@ -89,6 +95,7 @@ def constraints_give(model, state, system, loads, work, options, dt, fine):
             single = row < joint.m_T or joint.m_R == 1
             rates = mid[row] + (w.rate[row] if single else mid[row])
             laws += share * 0.5 * w.law[row] * rates
+            along -= share * 0.5 * w.law[row] * mid[row]
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         contact, w = work.slots[k], system.contacts[k]
@@ -96,7 +103,30 @@ def constraints_give(model, state, system, loads, work, options, dt, fine):
             laws -= contact.share * (w.f[0] * w.drift[0] + w.f[1] * w.drift[1])
         if contact.compliant != 0:
             laws += contact.share * work_of_spring(model, state, work, contact, w, dt)
-    return leaves_some(work, over_limbs(work_done - laws) > explained)
+    along = over_limbs(along) * (1.0 - dt / max(state.last_dt[0], dt))
+    return leaves_some(work, over_limbs(work_done - laws) - max(along, 0.0) > explained)
+
+
+@kernel
+def motion_before(model, state, system, work, dt):
+    """Kinetic energy of the motion over the last interval, and what constraints give along it [J].
+
+    With the inertias at its end.
+    """
+    t, energy, along = work.scratch[0], 0.0, 0.0
+    for i in range(model.bodies.shape[0]):
+        body, motion, known, momentum = model.bodies[i], work.bodies[i], work.known[i].w, t.w
+        v_mid = state.bodies[i].v_mid
+        rotate(system.inertias[i].J, v_mid[3:], momentum)
+        turning = dot(momentum, v_mid[3:])
+        energy += body.share * 0.5 * (body.mass * dot(v_mid[:3], v_mid[:3]) + turning)
+        angular_momentum(system.inertias[i].J, motion.P, dt, momentum)
+        given = 0.0
+        for k in range(3):
+            given += (body.mass * motion.v[k] - known[k]) * v_mid[k]
+            given += (momentum[k] - known[3 + k]) * v_mid[3 + k]
+        along += body.share * 0.5 * given
+    return energy, along
 
 
 @kernel

@@ -20,6 +20,7 @@ Limits of joints with restitution are such contacts without friction, of the joi
 from math import sqrt
 
 from robosim.compiled.kinds import BOUNCE, GOES_ROUND, STRIKES
+from robosim.kernels.compiler.addresses import copy_record
 from robosim.kernels.compiler.features import NUMBER, feature
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import pick, somewhere
@@ -119,9 +120,12 @@ def meet(model, contact, state, system, work, options, dt):
     """(when two bodies touch, a little before [s], how fast [m/s]), if nothing pushes them.
 
     Gaps close along curves where bodies turn, and the faster, the later: the lowest point of a disc
-    that comes down nearly flat changes sides. So they are measured on the way.
+    that comes down nearly flat changes sides. So they are measured on the way. The poses of both
+    at the second knot stay as they were: unless the contact is hit, the state moves there.
     """
-    begin, end = 0.0, dt
+    begin, end, kept = 0.0, dt, work.collision.kept
+    copy_record(work.pose2[contact.body], kept[0])
+    copy_record(work.pose2[contact.other], kept[1])
     for n in range(SAMPLES):
         end = dt * (n + 1) / SAMPLES
         if gap_after(model, contact, state, system, work, options, end) < 0.0:
@@ -136,12 +140,17 @@ def meet(model, contact, state, system, work, options, dt):
                 begin = middle
     gap = gap_after(model, contact, state, system, work, options, begin)
     after = gap_after(model, contact, state, system, work, options, begin + INSTANT * dt)
+    copy_record(kept[0], work.pose2[contact.body])
+    copy_record(kept[1], work.pose2[contact.other])
     return begin, (gap - after) / (INSTANT * dt)
 
 
 @kernel
 def gap_after(model, contact, state, system, work, options, time):
-    """The gap of a contact some time after the first knot, if nothing pushes its bodies [m]."""
+    """The gap of a contact some time after the first knot, if nothing pushes its bodies [m].
+
+    Leaves their poses then in work.pose2.
+    """
     for b in (contact.body, contact.other):
         if b < model.bodies.shape[0]:
             body, motion, t = model.bodies[b], state.bodies[b].v_mid, work.scratch[0]
