@@ -89,6 +89,7 @@ ROWS = [
     _row("robosim", "slide: default", 1e-4, 2.0, 2e-3),
     _row("MuJoCo", "slide: best", 1e-2, 1.0, 1e-2),
     _row("MuJoCo", "slide: best", 1e-3, 8.0, 2e-3),
+    _row("MuJoCo", "slide: fast", 1e-2, 1.0, 2e-3),
     _row("Drake", "slide: sap", 1e-6, 8.0, 2e-3),
     _row("Drake", "slide: sap", np.nan, 8.0, 1e-3),
 ]
@@ -117,6 +118,7 @@ def test_the_page_has_all_rows_and_says_who_is_better() -> None:
     assert "PyBullet crashes, by signal 11 here." in text
     assert "- slide: CPU time for the smallest error of Drake / its own: inf" in text
     assert "of MuJoCo / its own:" not in text
+    assert "- a cube slides to rest: MuJoCo, 0.5 of robosim's time" in text
     assert all(len(line) <= 100 or line.startswith("|") for line in text.splitlines())
 
 
