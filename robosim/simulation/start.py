@@ -66,7 +66,9 @@ class Start:
     def __init__(self, engine: Engine, held: Held, motions: Motions) -> None:
         self._engine, self._held, self._motions = engine, held, motions
         robot, options = engine.robot, engine.parts.options
-        self._arc = options.dt if options.order == 2 else 0.0  # [s], duration of arcs of velocities
+        # Duration of the arcs that velocities are along [s]: that of the steps, if all are alike.
+        steady = options.order == 2 and options.accuracy == 0.0
+        self._arc = options.dt if steady else 0.0
         self._constrained = bool(robot.loop_joints or robot.couplings or motions.driven)
 
     def at_coordinates(

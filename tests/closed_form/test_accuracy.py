@@ -8,7 +8,7 @@ import pytest
 import robosim
 from robosim import Body, ContactPoint, Joint, Mechanism, PointSpring, Simulation
 from robosim.controllers import PD, stand
-from robosim.models.builders import double_pendulum, pendulum
+from robosim.models.builders import cube, double_pendulum, pendulum
 
 G = 9.81
 
@@ -279,3 +279,16 @@ def test_energy_has_no_trend_over_a_million_steps():
                 energies.append(sim.energy() - begin)
             means.append(np.mean(energies) / begin)
         assert np.abs(means).max() < 5e-3, robot.name
+
+
+@pytest.mark.parametrize("timestep", [0.02, 0.005, 1e-3])
+@pytest.mark.parametrize("accuracy", [1e-4, 1e-6])
+def test_a_body_that_spins_steadily_goes_on(timestep: float, accuracy: float) -> None:
+    """However long the time step is, beside the parts that an accuracy divides it into."""
+    rate, seconds, edge = 20.0, 0.08, 0.1
+    sim = Simulation(cube(edge, 1.0), timestep, accuracy=accuracy)
+    sim.set_state((0, 0, 5, 1, 0, 0, 0), (0, 0, 0, 0, 0, rate))
+    sim.run(seconds)
+    turned = 2 * np.arctan2(sim.q[6], sim.q[3])
+    assert abs(turned - rate * seconds) * edge < accuracy * seconds
+    assert abs(sim.v[5] - rate) * edge < accuracy

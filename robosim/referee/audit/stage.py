@@ -39,9 +39,6 @@ if TYPE_CHECKING:
 
 SAMPLES = 1000
 """Most samples that are kept of a run."""
-TURN = 2e-3
-"""Largest turn in a time step of robosim at the start [rad]."""
-MOST_SUBSTEPS = 64
 FILE = "the file's settings"
 
 
@@ -189,12 +186,7 @@ class Stage:
         """A run in robosim."""
         assert self.robot is not None
         q = settings.pop("q", self.job.q)
-        # A start is one of discrete mechanics, whose momentum is off by (omega dt)^2 / 6.
-        turn = 0.0 if self.job.v is None else np.abs(self.job.v).max(initial=0.0) * self.timestep
-        substeps = int(np.clip(np.ceil(turn / TURN), 1, MOST_SUBSTEPS))
-        job = replace(
-            self.job, peer="robosim", label=label, settings=settings, q=q, substeps=substeps
-        )
+        job = replace(self.job, peer="robosim", label=label, settings=settings, q=q, substeps=1)
         try:
             with warnings.catch_warnings():
                 # Of starts, which differ by less than one sees.
