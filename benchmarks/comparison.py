@@ -24,13 +24,15 @@ from robosim.bench.referee.motions import MOTIONS, SCRIPTS, Motion
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS, PAGE = ROOT / "benchmarks/results", ROOT / "docs/comparison.md"
+README = ROOT / "README.md"
+BEGIN, END = "<!-- comparison -->", "<!-- end of comparison -->"
 STEPS = (1e-2, 2e-3, 1e-3)  # [s], of the columns
 NAMES = {
     "mujoco": "MuJoCo", "drake": "Drake", "pybullet": "PyBullet", "newton": "Newton",
 }  # fmt: skip
 
 
-def page(told: dict[str, Any], date: str) -> str:
+def page(told: dict[str, Any]) -> str:
     """The page, as Markdown."""
     machine = told["machine"]
     versions = ", ".join(
@@ -41,7 +43,7 @@ def page(told: dict[str, Any], date: str) -> str:
     parts = [
         "# robosim beside other simulators",
         _wrapped(
-            f"Measured on {date}: robosim {machine['robosim']}, {versions}.",
+            f"Measured on {told['date']}: robosim {machine['robosim']}, {versions}.",
             f"The machine has {machine['cores']} cores ({machine['processor']}).",
         ),
         _wrapped(
@@ -151,10 +153,46 @@ def _quicker(motion: Motion, rows: list[dict[str, Any]]) -> Iterator[str]:
             yield f"- {motion.title}: {who}, {time / ours:.2g} of robosim's time"
 
 
-def kept(text: str, year: int) -> Path | None:
+def readme_table(told: dict[str, Any]) -> str:
+    """The table of README: the smallest error of each simulator at 2 ms."""
+    who = ["robosim", "MuJoCo", "Drake", "PyBullet", "Newton (Kamino)"]
+    lines = [
+        f"| error at 2 ms | robosim | MuJoCo, default | {', '.join(who[1:2])}, best | "
+        f"{' | '.join(who[2:])} |",
+        f"|---|{'---|' * (len(who) + 1)}",
+    ]
+    for motion in MOTIONS:
+        rows = [
+            row
+            for row in told["rows"]
+            if row["settings"].partition(": ")[0] == motion.name
+            and row["figures"].get("timestep [s]") == 2e-3
+        ]
+        errors = {
+            name: [row["errors"][motion.error] for row in rows if row["who"] == name]
+            for name in who
+        }
+        first = errors["MuJoCo"][0]
+        cells = [_told(min(own)) if own else "" for own in errors.values()]
+        lines.append(
+            f"| {motion.title}: {motion.error} | "
+            + " | ".join([cells[0], _told(first), *cells[1:]])
+            + " |"
+        )
+    return "\n".join(lines)
+
+
+def with_table(readme: str, table: str) -> str:
+    """README with another table between its marks."""
+    head, _, rest = readme.partition(BEGIN)
+    _, _, tail = rest.partition(END)
+    return f"{head}{BEGIN}\n{table}\n{END}{tail}"
+
+
+def kept(text: str, year: str) -> Path | None:
     """Where a page of another year is kept; None for one of this year."""
     found = re.search(r"Measured on (\d{4})", text)
-    if found is None or int(found.group(1)) == year:
+    if found is None or found.group(1) == year:
         return None
     return PAGE.with_name(f"comparison-{found.group(1)}.md")
 
@@ -169,13 +207,16 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             command = [sys.executable, "-m", "robosim", "bench", "referee", "--out", folder]
             subprocess.run(command, check=True)
-            shutil.copy(Path(folder) / "referee.json", results)
+            told = json.loads((Path(folder) / "referee.json").read_text(encoding="utf-8"))
+            told["date"] = datetime.date.today().isoformat()
+            results.write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
             shutil.copy(Path(folder) / "referee.png", PAGE.with_suffix(".png"))
     told = json.loads(results.read_text(encoding="utf-8"))
-    date = datetime.date.fromtimestamp(results.stat().st_mtime)
-    if PAGE.exists() and (old := kept(PAGE.read_text(encoding="utf-8"), date.year)):
+    if PAGE.exists() and (old := kept(PAGE.read_text(encoding="utf-8"), told["date"][:4])):
         old.write_text(PAGE.read_text(encoding="utf-8"), encoding="utf-8")
-    PAGE.write_text(page(told, date.isoformat()), encoding="utf-8")
+    PAGE.write_text(page(told), encoding="utf-8")
+    readme = README.read_text(encoding="utf-8")
+    README.write_text(with_table(readme, readme_table(told)), encoding="utf-8")
     print(f"written: {PAGE.relative_to(ROOT)}, from {len(list(SCRIPTS.glob('*_*.py')))} scripts")
 
 

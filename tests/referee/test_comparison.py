@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -107,11 +108,12 @@ def test_the_page_has_all_rows_and_says_who_is_better() -> None:
     rows = [row.to_dict() for row in ROWS]
     rows.append(Row("PyBullet", "slide", None, note="cannot: crashes, by signal 11").to_dict())
     told = {
+        "date": "2026-05-04",
         "machine": {"robosim": "1", "cores": 2, "processor": "P", "peers": {"mujoco": "4.0.0"}},
         "rows": rows,
         "targets": [one.to_dict() for one in race.targets_of(ROWS, MOTIONS[0])],
     }
-    text = comparison.page(told, "2026-05-04")
+    text = comparison.page(told)
     assert "Measured on 2026-05-04: robosim 1, MuJoCo 4.0.0." in text
     assert "| robosim | default | 0.001 | 0.0001 |  | 2e+03 |" in text
     assert "| Drake | sap |  | 1e-06 | diverges | 8e+03 |" in text
@@ -123,7 +125,15 @@ def test_the_page_has_all_rows_and_says_who_is_better() -> None:
 
 
 def test_a_page_of_another_year_is_kept() -> None:
-    assert comparison.kept("Measured on 2025-01-02: x", 2026) == (
+    assert comparison.kept("Measured on 2025-01-02: x", "2026") == (
         comparison.PAGE.with_name("comparison-2025.md")
     )
-    assert comparison.kept("Measured on 2026-01-02: x", 2026) is None
+    assert comparison.kept("Measured on 2026-01-02: x", "2026") is None
+
+
+def test_readme_and_page_are_those_of_the_results() -> None:
+    told = json.loads((comparison.RESULTS / "referee.json").read_text(encoding="utf-8"))
+    readme = comparison.README.read_text(encoding="utf-8")
+    assert comparison.with_table(readme, comparison.readme_table(told)) == readme
+    text = comparison.PAGE.read_text(encoding="utf-8")
+    assert comparison.page(told) == text
