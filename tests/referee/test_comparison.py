@@ -21,7 +21,7 @@ def test_scripts_belong_to_motions_and_simulators() -> None:
     known = {f"{motion.name}_{engine}" for motion in MOTIONS for engine in ENGINES}
     assert found <= known
     for motion in MOTIONS:
-        for engine in ("robosim", "mujoco", "drake", "pybullet"):
+        for engine in ENGINES:
             assert script(motion.name, engine), (motion.name, engine)
 
 

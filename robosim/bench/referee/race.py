@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 STEPS = {"timestep": "timestep [s]", "accuracy": "accuracy"}
 """What a script varies within a setting, and its name in rows."""
 STYLES = ("o-", "s--", "^-.", "v:")
-SECONDS = 900.0  # that a script may take
+SECONDS = 1800.0  # that a script may take
+LONG = 120.0  # [s], of a script that is run once
 LEAST = 1e-17  # error that is drawn for none
 PEERS = tuple(name for name in ENGINES if name != OURS)
 
@@ -64,11 +66,12 @@ def rows_of(motion: Motion, setup: Setup) -> Iterator[Row]:
     runs: dict[tuple[str, str, str, float], list[dict[str, Any]]] = {}
     notes: dict[str, str] = {}
     for _ in range(setup.choose(3, 1)):
-        for engine in engines:
-            if engine in notes:
-                continue
+        for engine in list(engines):
             setup.note(f"{motion.title}: {ENGINES[engine]}")
+            begin = time.monotonic()
             found, note = run_script(motion.name, engine)
+            if note or time.monotonic() - begin > LONG:
+                engines.remove(engine)
             for one in found:
                 (step,) = STEPS.keys() & one.keys()
                 runs.setdefault((engine, one["setting"], step, one[step]), []).append(one)

@@ -11,7 +11,7 @@ wp.config.quiet = True
 Kamino = newton.solvers.SolverKamino
 ANGLE = math.atan(0.5) - math.radians(1)
 GRAVITY = (9.81 * math.sin(ANGLE), 0.0, -9.81 * math.cos(ANGLE))
-for backend in ("padmm", "dvi"):
+for backend in ("padmm", "dvi", "lox"):
     for h in (1e-2, 5e-3):
         builder = newton.ModelBuilder(gravity=GRAVITY)
         Kamino.register_custom_attributes(builder)

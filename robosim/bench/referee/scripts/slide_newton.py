@@ -8,7 +8,7 @@ import warp as wp
 
 wp.config.quiet = True
 Kamino = newton.solvers.SolverKamino
-for backend in ("padmm", "dvi"):
+for backend in ("padmm", "dvi", "lox"):
     for h in (1e-2, 5e-3, 2e-3):
         builder = newton.ModelBuilder(gravity=(0.0, 0.0, -9.81))
         Kamino.register_custom_attributes(builder)
