@@ -194,6 +194,13 @@ FAULTS: dict[str, tuple[str, str, str, str, str, int | None]] = {
         mjcf(HINGE.replace("damping", 'armature="1" damping')),
         "armature", "note", "joint 'j'", "its rotor's inertia of 1 is", 5,
     ),
+    "links that may collide by the file": (
+        mjcf(HINGE + '<body name="c" pos="0.3 0 0">' + HINGE.replace('"j"', '"k"')
+             + '<geom type="sphere" size="0.05" mass="0.5"/><body name="d" pos="0.3 0 0">'
+             + HINGE.replace('"j"', '"l"')
+             + '<geom type="sphere" size="0.05" mass="0.5"/></body></body>'),
+        "never-collide", "warning", "the robot", "1 pairs of bodies of one robot", None,
+    ),
     "an attribute that MJCF has not": (
         mjcf(HINGE.replace("damping", 'colour="red" damping')),
         "ignored", "warning", "", "'colour' of <joint>", None,

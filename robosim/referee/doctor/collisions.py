@@ -113,7 +113,7 @@ def overlaps(case: Case) -> Iterator[Finding]:
             f"at its {word} limit, with all others at home, '{a}' and '{b}' overlap by "
             f"{1e3 * here[pair]:.3g} mm{others}",
             "narrow the limit, or let a controller keep away from it",
-            {},
+            EFFECTS["reach"],
             float(here[pair]),
             "m",
             place.file,

@@ -27,6 +27,26 @@ EFFECTS: dict[str, Mapping[str, str]] = {
         "refuses the file",
         "loads them, and its accelerations are not finite",
     ),
+    "shapes": _of(
+        "simulates masses and inertias as they are given",
+        "simulates them as they are given, unless inertiafromgeom is 'true'",
+        "computes with them as they are given",
+    ),
+    "neighbours": _of(
+        "solves both together, at any ratio",
+        "needs an integrator and a time step for the lighter one",
+        "loses as many digits of the accelerations",
+    ),
+    "symmetry": _of(
+        "simulates both as they are given",
+        "simulates both as they are given",
+        "computes with both as they are given",
+    ),
+    "reach": _of(
+        "lets both pass through each other unless self_collision is given",
+        "stops the joint where both touch, but for parent and child",
+        "reports a collision",
+    ),
     "effort": _of(
         "keeps the limit where a controller is asked to, as PD(limit=True)",
         "clips the joint's motors to it, and takes 0 as no limit",

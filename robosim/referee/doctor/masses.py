@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from robosim.referee.doctor.case import Case, Hull, moving
+from robosim.referee.doctor.effects import EFFECTS
 from robosim.referee.finding import Finding, Severity
 from robosim.validation import Array
 
@@ -37,8 +38,9 @@ def shapes(case: Case) -> Iterator[Finding]:
             line: int | None = place.line,
         ) -> Finding:
             return Finding(
-                "shapes", severity, f"body '{name}'", said, mend, {}, value, "", file, line
-            )
+                "shapes", severity, f"body '{name}'", said, mend, EFFECTS["shapes"], value, "",
+                file, line,
+            )  # fmt: skip
 
         beyond = hull.beyond(np.zeros(3))
         if beyond > OUTSIDE * hull.size:
@@ -115,7 +117,7 @@ def neighbours(case: Case) -> Iterator[Finding]:
                 f"ties '{light}' of {masses[light]:.3g} kg to '{heavy}' of {masses[heavy]:.3g} kg: "
                 "explicit motors there need very short time steps",
                 "merge the lighter one, or give it the inertia of what it stands for",
-                {},
+                EFFECTS["neighbours"],
                 max(ratio, 1 / ratio),
                 "",
                 place.file,

@@ -10,6 +10,7 @@ import numpy as np
 from robosim.description.body import Body
 from robosim.description.joint import Joint
 from robosim.referee.doctor.case import Case
+from robosim.referee.doctor.effects import EFFECTS
 from robosim.referee.finding import Finding
 
 ALIKE = 0.01  # relative difference up to which two numbers are the same
@@ -60,7 +61,7 @@ def _finding(
         element,
         f"are called left and right, and their {what} differs: {a:.4g} and {b:.4g}",
         "give both the same number, if they are mirror images",
-        {},
+        EFFECTS["symmetry"],
         share,
         "",
         file,

@@ -94,7 +94,7 @@ RULES = (
     ),
     Rule(r"mimic joints move on their own", "mimic", "error", "name an existing joint"),
     Rule(
-        r"pairs of bodies to collide with each other|robots? overlap in model files",
+        r"wants \d+ pairs of bodies to collide|pairs of bodies of one robot do not collide",
         "never-collide",
         "warning",
         "load with self_collision=True, --self-collision on the command line",
