@@ -200,6 +200,24 @@ def test_a_robot_without_a_file_is_written_for_the_others():
 
 
 @pytest.mark.peer
+def test_a_xacro_and_a_text_are_written_for_the_others(tmp_path):
+    pytest.importorskip("mujoco")
+    file = tmp_path / "ball.xacro"
+    link = (
+        '<link name="a"><inertial><mass value="1"/><inertia ixx=".01" iyy=".01" izz=".01" ixy="0" '
+        'ixz="0" iyz="0"/></inertial></link>'
+    )
+    joint = '<joint name="j" type="continuous"><parent link="w"/><child link="a"/></joint>'
+    text = f'<robot name="x"><link name="w"/>{link}{joint}<!--{300 * "x"}--></robot>'
+    file.write_text(text)
+    for source in (file, text):
+        found = audit(source, seconds=0.1, peers=["mujoco"])
+        assert [one.severity for one in found.findings] == ["note"]  # that 'w' has no mass
+        assert found.peers[0].how == "what robosim has written of it"
+        assert found.peers[0].run.ended is None
+
+
+@pytest.mark.peer
 def test_a_urdf_that_mujoco_cannot_read_is_written_for_it(tmp_path):
     pytest.importorskip("mujoco")
     file = tmp_path / "arm.urdf"
