@@ -315,6 +315,17 @@ def test_no_model_is_an_error() -> None:
         diagnose("no_such_robot.urdf")
 
 
+def test_a_text_is_examined_as_a_file_is(tmp_path: Path) -> None:
+    text = arm(link("a"), link("b"), BASE, joint("j", "a", "b", axis="0 0 3"))
+    in_file = examined(text, tmp_path).findings
+    found = diagnose(text, skip=PEERS, floating_base=False)
+    assert found.model == "the text of a model"
+    assert (found.file, found.findings[0].file) == (None, None)
+    told = [[(one.check, one.line) for one in ones] for ones in (in_file, found.findings)]
+    assert told == [[("axis", 14)]] * 2
+    assert diagnose(text.encode(), skip=PEERS, floating_base=False).findings == found.findings
+
+
 def test_a_check_that_does_not_exist_is_named(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="no check 'mases'"):
         examined(CLEAN, tmp_path, "mases")
