@@ -30,8 +30,8 @@ NAMES = {
 }  # fmt: skip
 
 
-def page(told: dict[str, Any], date: str) -> str:
-    """The page, as Markdown."""
+def page(told: dict[str, Any]) -> str:
+    """The page, as Markdown, of results with the date on which they were measured."""
     machine = told["machine"]
     versions = ", ".join(
         f"{name} {machine['peers'].get(key)}"
@@ -41,7 +41,7 @@ def page(told: dict[str, Any], date: str) -> str:
     parts = [
         "# robosim beside other simulators",
         _wrapped(
-            f"Measured on {date}: robosim {machine['robosim']}, {versions}.",
+            f"Measured on {told['date']}: robosim {machine['robosim']}, {versions}.",
             f"The machine has {machine['cores']} cores ({machine['processor']}).",
         ),
         _wrapped(
@@ -169,13 +169,15 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             command = [sys.executable, "-m", "robosim", "bench", "referee", "--out", folder]
             subprocess.run(command, check=True)
-            shutil.copy(Path(folder) / "referee.json", results)
+            told = json.loads((Path(folder) / "referee.json").read_text(encoding="utf-8"))
+            dated = {"date": datetime.date.today().isoformat(), **told}
+            results.write_text(json.dumps(dated, indent=2) + "\n", encoding="utf-8")
             shutil.copy(Path(folder) / "referee.png", PAGE.with_suffix(".png"))
     told = json.loads(results.read_text(encoding="utf-8"))
-    date = datetime.date.fromtimestamp(results.stat().st_mtime)
-    if PAGE.exists() and (old := kept(PAGE.read_text(encoding="utf-8"), date.year)):
+    year = datetime.date.fromisoformat(told["date"]).year
+    if PAGE.exists() and (old := kept(PAGE.read_text(encoding="utf-8"), year)):
         old.write_text(PAGE.read_text(encoding="utf-8"), encoding="utf-8")
-    PAGE.write_text(page(told, date.isoformat()), encoding="utf-8")
+    PAGE.write_text(page(told), encoding="utf-8")
     print(f"written: {PAGE.relative_to(ROOT)}, from {len(list(SCRIPTS.glob('*_*.py')))} scripts")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -107,11 +108,12 @@ def test_the_page_has_all_rows_and_says_who_is_better() -> None:
     rows = [row.to_dict() for row in ROWS]
     rows.append(Row("PyBullet", "slide", None, note="cannot: crashes, by signal 11").to_dict())
     told = {
+        "date": "2026-05-04",
         "machine": {"robosim": "1", "cores": 2, "processor": "P", "peers": {"mujoco": "4.0.0"}},
         "rows": rows,
         "targets": [one.to_dict() for one in race.targets_of(ROWS, MOTIONS[0])],
     }
-    text = comparison.page(told, "2026-05-04")
+    text = comparison.page(told)
     assert "Measured on 2026-05-04: robosim 1, MuJoCo 4.0.0." in text
     assert "| robosim | default | 0.001 | 0.0001 |  | 2e+03 |" in text
     assert "| Drake | sap |  | 1e-06 | diverges | 8e+03 |" in text
@@ -120,6 +122,21 @@ def test_the_page_has_all_rows_and_says_who_is_better() -> None:
     assert "of MuJoCo / its own:" not in text
     assert "- a cube slides to rest: MuJoCo, 0.5 of robosim's time" in text
     assert all(len(line) <= 100 or line.startswith("|") for line in text.splitlines())
+
+
+def test_the_page_in_the_docs_is_that_of_the_results() -> None:
+    results = comparison.RESULTS / "referee.json"
+    told = json.loads(results.read_text(encoding="utf-8"))
+    assert comparison.page(told) == comparison.PAGE.read_text(encoding="utf-8")
+
+
+def test_a_simulator_that_only_diverges_has_no_target() -> None:
+    timing = Timing((1.0,), (1.0,))
+    rows = [
+        Row(who, "slide: default", timing, {MOTIONS[0].error: error}, 0, {"timestep [s]": 1e-3})
+        for who, error in (("robosim", 1e-3), ("Drake", float("nan")))
+    ]
+    assert list(race.targets_of(rows, MOTIONS[0])) == []
 
 
 def test_a_page_of_another_year_is_kept() -> None:
