@@ -33,7 +33,7 @@ NAMES = {
 
 
 def page(told: dict[str, Any]) -> str:
-    """The page, as Markdown."""
+    """The page, as Markdown, of results with the date on which they were measured."""
     machine = told["machine"]
     versions = ", ".join(
         f"{name} {machine['peers'].get(key)}"
@@ -209,8 +209,8 @@ def main() -> None:
             command = [sys.executable, "-m", "robosim", "bench", "referee", "--out", folder]
             subprocess.run(command, check=True)
             told = json.loads((Path(folder) / "referee.json").read_text(encoding="utf-8"))
-            told["date"] = datetime.date.today().isoformat()
-            results.write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
+            dated = {"date": datetime.date.today().isoformat(), **told}
+            results.write_text(json.dumps(dated, indent=2) + "\n", encoding="utf-8")
             shutil.copy(Path(folder) / "referee.png", PAGE.with_suffix(".png"))
     told = json.loads(results.read_text(encoding="utf-8"))
     if PAGE.exists() and (old := kept(PAGE.read_text(encoding="utf-8"), told["date"][:4])):

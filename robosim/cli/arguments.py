@@ -31,6 +31,16 @@ Model = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 
+def check_page(page: Path | None) -> None:
+    """Refuse a file of ``--html`` that is no page, or in a directory that does not exist."""
+    if page is None:
+        return
+    if page.suffix.lower() not in (".html", ".htm"):
+        raise OptionError(f"--html writes a page: '{page}' must end in .html")
+    if not page.absolute().parent.is_dir():
+        raise OptionError(f"--html {page}: the directory does not exist")
+
+
 def default_controller(robot: Mechanism) -> str:
     """The name of the controller where none is asked for; a note if motors have no torques."""
     if robot.nu and robot.floating_base:

@@ -108,7 +108,7 @@ def audit(
     positive("--seconds", seconds)
     if fail_on is not None and fail_on not in SEVERITIES:
         raise OptionError(f"--fail-on must be one of {', '.join(SEVERITIES)}, not '{fail_on}'")
-    _check_page(page)
+    arguments.check_page(page)
     if task is not None and policy is None:
         raise OptionError("--task is for --policy FILE")
     names = None
@@ -155,15 +155,6 @@ def audit(
             out.print(f"page: {page}", markup=False, soft_wrap=True)
     if fail_on is not None and at_least(found.findings, fail_on):  # type: ignore[arg-type]
         raise typer.Exit(1)
-
-
-def _check_page(page: Path | None) -> None:
-    if page is None:
-        return
-    if page.suffix.lower() not in (".html", ".htm"):
-        raise OptionError(f"--html writes a page: '{page}' must end in .html")
-    if not page.absolute().parent.is_dir():
-        raise OptionError(f"--html {page}: the directory does not exist")
 
 
 def _start(

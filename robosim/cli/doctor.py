@@ -16,7 +16,6 @@ from robosim.cli import arguments
 from robosim.cli.application import app, err, out, show
 from robosim.cli.loading import Loading
 from robosim.cli.options import option, with_options
-from robosim.errors import OptionError
 from robosim.progress import bar
 from robosim.validation import check_choice
 
@@ -70,11 +69,7 @@ def doctor(
     from robosim.referee.finding import SEVERITIES
 
     check_choice("--fail-on", fail_on, (*SEVERITIES, NEVER))
-    if page is not None:
-        if page.suffix.lower() not in (".html", ".htm"):
-            raise OptionError(f"--html writes a page: '{page}' must end in .html")
-        if not page.absolute().parent.is_dir():
-            raise OptionError(f"--html {page}: the directory does not exist")
+    arguments.check_page(page)
     with bar("examining", len(CHECKS) + 1, err.is_terminal) as advance:
         found = diagnose(
             model,

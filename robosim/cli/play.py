@@ -204,11 +204,7 @@ def _check_options(watching: Watching, view: bool, page: Path | None) -> None:
     for name, value in (("port", watching.port), ("host", watching.host)):
         if value is not None and not view:
             raise OptionError(f"--{name} is for --view")
-    if page is not None:
-        if page.suffix.lower() not in (".html", ".htm"):
-            raise OptionError(f"--html writes a page: '{page}' must end in .html")
-        if not page.absolute().parent.is_dir():
-            raise OptionError(f"--html {page}: the directory does not exist")
+    arguments.check_page(page)
 
 
 def _schedule(texts: list[str] | None) -> tuple[list[float], list[list[float]]] | None:

@@ -14,11 +14,13 @@ from typer.testing import CliRunner
 
 import robosim
 from robosim.cli import app
+from robosim.control.pd import PD
 from robosim.errors import ControllerError, LogError, ModelError, OptionError
 from robosim.referee.audit import audit
 from robosim.referee.audit.adapters import PEERS, Known, why_not
 from robosim.referee.audit.parting import OTHER_START, chaos
 from robosim.referee.audit.report import page
+from robosim.referee.audit.runs import WORLD
 
 FAULTY = Path(__file__).parent
 
@@ -156,6 +158,37 @@ def test_a_file_that_only_mujoco_can_load_is_judged_by_it(tmp_path):
 
 
 @pytest.mark.peer
+def test_a_file_without_a_ground_has_that_of_robosim(tmp_path):
+    pytest.importorskip("mujoco")
+    file = tmp_path / "box.xml"
+    geom = '<geom type="box" size=".1 .1 .1" mass="1"/>'
+    file.write_text(mjcf(f'<body name="a" pos="0 0 .1"><freejoint/>{geom}</body>'))
+    found = audit(file, seconds=0.3, peers=["mujoco"])
+    assert found.findings == ()
+    assert list(found.reference.touches) == [("a", WORLD)]
+    assert list(found.peers[0].run.touches) == [("a", WORLD)]
+
+
+@pytest.mark.peer
+@pytest.mark.parametrize(("kp", "speed"), [(10.0, 0.0), (0.0, 2.0), (10.0, 0.5)])
+def test_an_implicit_pd_adds_to_the_springs_of_a_file(tmp_path, kp, speed):
+    pytest.importorskip("mujoco")
+    file = tmp_path / "wheel.xml"
+    file.write_text(
+        '<mujoco><option gravity="0 0 0"/><worldbody><body name="w">'
+        '<joint name="j" axis="0 0 1" stiffness="5"/>'
+        '<geom size=".1" mass="20" contype="0" conaffinity="0"/></body></worldbody>'
+        '<actuator><motor name="m" joint="j"/></actuator></mujoco>'
+    )
+    robot = robosim.load(file)
+    held = PD(robot, 1.0, kp, 3.0, velocity=speed, implicit=True)
+    found = audit(file, seconds=1.0, controller=held, peers=["mujoco"])
+    ours, theirs = found.reference.q, found.peers[0].run.q
+    assert abs(ours[-1, 0]) > 0.1
+    np.testing.assert_allclose(theirs, ours, atol=5e-3)
+
+
+@pytest.mark.peer
 def test_a_robot_without_a_file_is_written_for_the_others():
     pytest.importorskip("mujoco")
     found = audit("rhombus", seconds=0.2, peers=["mujoco"])
@@ -164,6 +197,24 @@ def test_a_robot_without_a_file_is_written_for_the_others():
     assert not any(one.check in ("loading", "dropped") for one in found.findings)
     # Its loop is there, and MuJoCo opens it by some measured length.
     assert max(series.max() for series in found.peers[0].run.loops.values()) > 1e-9
+
+
+@pytest.mark.peer
+def test_a_xacro_and_a_text_are_written_for_the_others(tmp_path):
+    pytest.importorskip("mujoco")
+    file = tmp_path / "ball.xacro"
+    link = (
+        '<link name="a"><inertial><mass value="1"/><inertia ixx=".01" iyy=".01" izz=".01" ixy="0" '
+        'ixz="0" iyz="0"/></inertial></link>'
+    )
+    joint = '<joint name="j" type="continuous"><parent link="w"/><child link="a"/></joint>'
+    text = f'<robot name="x"><link name="w"/>{link}{joint}<!--{300 * "x"}--></robot>'
+    file.write_text(text)
+    for source in (file, text):
+        found = audit(source, seconds=0.1, peers=["mujoco"])
+        assert [one.severity for one in found.findings] == ["note"]  # that 'w' has no mass
+        assert found.peers[0].how == "what robosim has written of it"
+        assert found.peers[0].run.ended is None
 
 
 @pytest.mark.peer

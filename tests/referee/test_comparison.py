@@ -124,6 +124,15 @@ def test_the_page_has_all_rows_and_says_who_is_better() -> None:
     assert all(len(line) <= 100 or line.startswith("|") for line in text.splitlines())
 
 
+def test_a_simulator_that_only_diverges_has_no_target() -> None:
+    timing = Timing((1.0,), (1.0,))
+    rows = [
+        Row(who, "slide: default", timing, {MOTIONS[0].error: error}, 0, {"timestep [s]": 1e-3})
+        for who, error in (("robosim", 1e-3), ("Drake", float("nan")))
+    ]
+    assert list(race.targets_of(rows, MOTIONS[0])) == []
+
+
 def test_a_page_of_another_year_is_kept() -> None:
     assert comparison.kept("Measured on 2025-01-02: x", "2026") == (
         comparison.PAGE.with_name("comparison-2025.md")

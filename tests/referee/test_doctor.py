@@ -322,6 +322,17 @@ def test_no_model_is_an_error() -> None:
         diagnose("no_such_robot.urdf")
 
 
+def test_a_text_is_examined_as_a_file_is(tmp_path: Path) -> None:
+    text = arm(link("a"), link("b"), BASE, joint("j", "a", "b", axis="0 0 3"))
+    in_file = examined(text, tmp_path).findings
+    found = diagnose(text, skip=PEERS, floating_base=False)
+    assert found.model == "the text of a model"
+    assert (found.file, found.findings[0].file) == (None, None)
+    told = [[(one.check, one.line) for one in ones] for ones in (in_file, found.findings)]
+    assert told == [[("axis", 14)]] * 2
+    assert diagnose(text.encode(), skip=PEERS, floating_base=False).findings == found.findings
+
+
 def test_a_check_that_does_not_exist_is_named(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="no check 'mases'"):
         examined(CLEAN, tmp_path, "mases")
@@ -338,18 +349,76 @@ def test_included_files_have_their_own_lines(tmp_path: Path) -> None:
     assert (Path(one.file or "").name, one.line) == ("servo.xml", 4)
 
 
+def checks(text: str, folder: Path) -> list[str]:
+    """Checks with findings, without those on what a loader says."""
+    found = examined(text, folder, "loader", *PEERS).findings
+    return [one.check for one in found]
+
+
+def test_dampers_of_joints_are_implicit_in_the_longest_step(tmp_path: Path) -> None:
+    """kp = 500 on an inertia of 0.0017 needs 3.7 ms, and none with a damper that is implicit."""
+    servo = '<actuator><position name="s" joint="j" kp="500"/></actuator>'
+    option = '<option timestep="0.005"/>'
+    free = HINGE.replace("0.1", "0")
+    assert checks(mjcf(free, servo, option), tmp_path) == ["timestep"]
+    damped = HINGE.replace("0.1", "1.6")
+    assert checks(mjcf(damped, servo, option), tmp_path) == []
+
+
+def test_kv_is_implicit_where_the_file_asks_for_it(tmp_path: Path) -> None:
+    servo = '<actuator><position name="s" joint="j" kp="10" kv="3"/></actuator>'
+    assert checks(mjcf(HINGE, servo), tmp_path) == ["timestep"]
+    option = '<option integrator="implicitfast"/>'
+    assert checks(mjcf(HINGE, servo, option), tmp_path) == []
+
+
+def test_the_last_option_has_the_time_step(tmp_path: Path) -> None:
+    servo = '<actuator><position name="s" joint="j" kp="1000"/></actuator>'
+    option = '<option timestep="0.005"/><option timestep="0.001"/>'
+    assert checks(mjcf(HINGE, servo, option), tmp_path) == []
+
+
+def test_two_turns_each_way_are_no_degrees(tmp_path: Path) -> None:
+    limit = LIMIT.replace('"1"', '"6.28318530718"').replace('"-1"', '"-6.28318530718"')
+    assert checks(arm(link("a"), link("b"), BASE, joint("j", "a", "b", limit)), tmp_path) == []
+
+
+def test_pairs_that_the_file_excludes_may_overlap(tmp_path: Path) -> None:
+    inner = (
+        HINGE + '<body name="c" pos="0.1 0 0"><joint name="k" axis="0 0 1" damping="0.1"/>'
+        '<geom type="box" size="0.05 0.05 0.05" mass="1"/><body name="d" pos="-0.1 0.06 0">'
+        '<joint name="l" axis="0 0 1" damping="0.1"/>'
+        '<geom type="box" size="0.05 0.05 0.05" mass="1"/></body></body>'
+    )
+    assert checks(mjcf(inner), tmp_path) == ["overlap"]
+    exclude = '<contact><exclude body1="b" body2="d"/></contact>'
+    assert checks(mjcf(inner, exclude), tmp_path) == []
+
+
+def test_weight_is_that_of_the_file_s_gravity(tmp_path: Path) -> None:
+    weak = '<joint name="j" axis="0 1 0" damping="0.1" pos="1 0 0" actuatorfrcrange="-1 1"/>'
+    motor = '<actuator><motor name="m" joint="j"/></actuator>'
+    assert checks(mjcf(weak, motor), tmp_path) == ["effort"]
+    assert "effort" not in checks(mjcf(weak, motor, '<option gravity="0 0 0"/>'), tmp_path)
+
+
+def test_what_a_warning_says_is_no_name(tmp_path: Path) -> None:
+    found = examined(mjcf(HINGE, option='<option gravity="0 0 -1"/>'), tmp_path).findings
+    assert [(one.check, one.element) for one in found] == [("file", "the robot")]
+
+
 @pytest.mark.parametrize(("k", "d"), [(1e4, 0.0), (1e4, 3.0), (0.0, 50.0), (2e3, 40.0)])
 def test_the_longest_step_is_that_of_the_oscillator(k: float, d: float) -> None:
     """A semi-implicit step of a unit mass is stable up to h with k h^2 + 2 d h = 4."""
     bound = 2 / d if k == 0 else (np.sqrt(d * d + 4 * k) - d) / k
-    found = _longest(np.eye(1), k * np.eye(1), d * np.eye(1))
+    found = _longest(np.eye(1), k * np.eye(1), d * np.eye(1), np.zeros((1, 1)))
     assert found == pytest.approx(bound, rel=2e-3)
 
 
 def test_a_step_beyond_the_longest_one_diverges_and_one_below_does_not() -> None:
     mobility = np.linalg.inv(np.array([[2.0, 0.3], [0.3, 0.1]]))
     k, d = np.diag([1e3, 5e3]), np.diag([1.0, 2.0])
-    longest = _longest(mobility, k, d)
+    longest = _longest(mobility, k, d, np.zeros((2, 2)))
     for factor, grows in ((0.98, False), (1.02, True)):
         h, q, v = factor * longest, np.array([1e-3, -2e-3]), np.zeros(2)
         for _ in range(4000):
@@ -445,7 +514,7 @@ class TestLibraries:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(libraries, "SECONDS", 0.01)
-        assert libraries._told("mujoco", str(tmp_path / "x.urdf"), False) == {
+        assert libraries._told("mujoco", str(tmp_path / "x.urdf"), "urdf", False) == {
             "error": "it takes longer than 0.01 s"
         }
 
@@ -453,7 +522,8 @@ class TestLibraries:
         monkeypatch.setattr(
             libraries, "PROGRAM", (sys.executable, "-c", "import os; os.kill(os.getpid(), 11)")
         )
-        assert libraries._told("mujoco", "x.urdf", False) == {"error": "it crashes, by signal 11"}
+        told = libraries._told("mujoco", "x.urdf", "urdf", False)
+        assert told == {"error": "it crashes, by signal 11"}
 
     def test_what_mujoco_and_pinocchio_make_of_a_floating_arm(self, tmp_path: Path) -> None:
         pytest.importorskip("mujoco")
@@ -464,6 +534,13 @@ class TestLibraries:
         (one,) = (one for one in found if one.check == "libraries")
         assert one.element.startswith("MuJoCo")
         assert "makes 1 degrees of freedom of it, and robosim 7: it fixes the base" in one.said
+
+    def test_a_urdf_may_end_in_xml(self, tmp_path: Path) -> None:
+        pytest.importorskip("pinocchio")
+        file = tmp_path / "arm.xml"
+        file.write_text(CLEAN, encoding="utf-8")
+        told = libraries._told("pinocchio", str(file), "urdf", False)
+        assert told == {"nv": 1, "mass": 1.0}
 
     def test_a_file_that_mujoco_refuses(self, tmp_path: Path) -> None:
         pytest.importorskip("mujoco")

@@ -108,7 +108,9 @@ def targets_of(rows: list[Row], motion: Motion) -> Iterator[Target]:
     ours = [line.runs for (who, _), line in lines.items() if who == OURS]
     for who in dict.fromkeys(who for who, _ in lines if who != OURS):
         points = [one for (of, _), line in lines.items() if of == who for one in line.runs]
-        error, time = min(one for one in points if np.isfinite(one[0]))
+        error, time = min((one for one in points if np.isfinite(one[0])), default=(np.nan, np.nan))
+        if np.isnan(error):
+            continue  # it diverges in all runs
         found = [cost(runs, error) for runs in ours]
         least = min((seconds for seconds, reached in found if reached), default=float("inf"))
         told = f"{motion.name}: CPU time for the smallest error of {who} / its own"

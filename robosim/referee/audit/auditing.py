@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from robosim.description.mechanism import Mechanism
-from robosim.errors import ModelError, OptionError, RobosimError
+from robosim.errors import LoadError, ModelError, OptionError, RobosimError
 from robosim.loaders import load
+from robosim.loaders.sources import file_of
+from robosim.loaders.texts import text_of
 from robosim.referee.audit.adapters import PEERS, why_not
 from robosim.referee.audit.files import NONE, Described, described
 from robosim.referee.audit.judging import Judge, cannot_load
@@ -131,7 +134,7 @@ def audit(
         try:
             robot = load(source)
         except ModelError as error:
-            if not Path(str(source)).is_file():
+            if not path_of(source, robot).is_file():
                 raise
             refusal = error
             findings.append(cannot_load("robosim", str(error)))
@@ -159,5 +162,10 @@ def audit(
 
 
 def path_of(source: Any, robot: Mechanism | None) -> Path:
-    """The model file of a source that has been loaded."""
-    return Path(str(robot.source if robot is not None and robot.source else source))
+    """The model file of a source; the working directory, which is no file, if it has none."""
+    if robot is not None and robot.source:
+        return Path(robot.source)
+    if text_of(source) is None:
+        with suppress(LoadError):
+            return file_of(source) or Path()
+    return Path()

@@ -13,7 +13,7 @@ from robosim.loaders.mjcf.files import Files
 from robosim.referee.audit.runs import Array
 
 NONE = "none"
-"""The kind of a robot without a file."""
+"""The kind of a robot without a file, or with one that only robosim reads."""
 TIMESTEP = 2e-3
 """Of MuJoCo, and so of files that have none [s]."""
 
@@ -25,7 +25,7 @@ class Described:
     Attributes
     ----------
     kind : str
-        "mjcf" or "urdf", or `NONE`.
+        "mjcf", "urdf" or `NONE`.
     timestep : float [s]
     gravity : (3,) [m/s^2]
     controls : mapping of str to (nu,)
@@ -46,6 +46,8 @@ def described(path: Path) -> Described:
     LoadError
         For a file that is no XML.
     """
+    if path.suffix.lower() == ".xacro":
+        return Described(NONE)  # which no other simulator reads
     root = safe_xml.parse_model(safe_xml.read_bytes(path), path, [])
     if root.tag != "mujoco":
         return Described("urdf")

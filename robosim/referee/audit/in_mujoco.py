@@ -51,7 +51,8 @@ HINGE, SLIDE = int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE
 def model_of(source: str, kind: str, robot: Mechanism | None, ground: bool) -> Any:
     """MuJoCo's model of a file.
 
-    A URDF gets what its format has not: a free base, and the ground, if robosim has them.
+    A URDF gets what its format has not: a free base, and the ground, if robosim has them. So does
+    an MJCF with nothing solid in its world, where robosim has a ground.
 
     Raises
     ------
@@ -60,7 +61,12 @@ def model_of(source: str, kind: str, robot: Mechanism | None, ground: bool) -> A
     """
     try:
         if kind in ("mjcf", MADE):
-            return mujoco.MjModel.from_xml_path(source)
+            model = mujoco.MjModel.from_xml_path(source)
+            if kind == MADE or not ground or _has_obstacles(model):
+                return model
+            spec = mujoco.MjSpec.from_file(source)
+            _add_ground(spec, robot)
+            return spec.compile()
         spec = mujoco.MjSpec.from_file(source)
         spec.compiler.fusestatic = False
         if robot is not None and robot.floating_base:
@@ -71,12 +77,27 @@ def model_of(source: str, kind: str, robot: Mechanism | None, ground: bool) -> A
                 for geom in body.geoms:
                     geom.friction[0] = frictions.get(body.name, geom.friction[0])
         if ground:
-            plane = mujoco.mjtGeom.mjGEOM_PLANE
-            # MuJoCo takes the larger friction of two geoms, so that the plane has none.
-            spec.worldbody.add_geom(type=plane, size=[100, 100, 1], friction=[0, 0, 0])
+            _add_ground(spec, robot)
         return spec.compile()
     except Exception as error:  # MuJoCo raises ValueError, mujoco.FatalError and others
         raise PeerError(f"MuJoCo cannot load it: {' '.join(str(error).split())}") from error
+
+
+def _has_obstacles(model: Any) -> bool:
+    """Whether anything solid is fixed to the world."""
+    solid = (model.geom_contype != 0) | (model.geom_conaffinity != 0)
+    return bool((model.body_weldid[model.geom_bodyid[solid]] == 0).any())
+
+
+def _add_ground(spec: Any, robot: Mechanism | None) -> None:
+    """Add the plane z = 0, which touches the links that touch it in robosim."""
+    plane = mujoco.mjtGeom.mjGEOM_PLANE
+    # MuJoCo takes the larger friction of two geoms, so that the plane has none.
+    spec.worldbody.add_geom(type=plane, size=[100, 100, 1], friction=[0, 0, 0])
+    touching = set() if robot is None else {contact.body for contact in robot.contacts}
+    own = () if robot is None else robot.bodies
+    for name in {body.name for body in own} & {body.name for body in spec.bodies} - touching:
+        spec.add_exclude(bodyname1="world", bodyname2=name)
 
 
 class InMuJoCo:
@@ -118,6 +139,7 @@ class InMuJoCo:
         self._moving = np.array(moving, dtype=int)
         self.bodies = tuple(self._names[k] for k in moving)
         self.model, self.data = model, mujoco.MjData(model)
+        self._push = np.zeros(model.nv)  # constant forces of an implicit PD
         self._where = np.arange(model.nv)
         if self._converts:
             assert robot is not None
@@ -192,9 +214,11 @@ class InMuJoCo:
         told = self._apply(job.settings)
         if job.kind != HELD:
             model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_ACTUATION)
+        self._push = np.zeros(model.nv)
         if job.gains is not None:
             self._spring(job.gains)
         self.data = data = mujoco.MjData(model)
+        data.qfrc_applied[:] = self._push
         if job.q is not None:
             q, v = job.q, np.zeros(model.nv) if job.v is None else job.v
             if self._converts:
@@ -235,20 +259,26 @@ class InMuJoCo:
             dof = int(self._where[int(row["v_index"])])
             joint = int(model.dof_jntid[dof])
             model.dof_damping[dof] += row["kd"]
-            model.jnt_stiffness[joint] = row["kp"]
-            model.qpos_spring[model.jnt_qposadr[joint]] = row["target"]
+            # The file's own spring stays.
+            at, own = int(model.jnt_qposadr[joint]), float(np.ravel(model.jnt_stiffness[joint])[0])
+            both = own + row["kp"]
+            self._push[dof] = row["kd"] * row["velocity"]
+            if both > 0:
+                pull = own * model.qpos_spring[at] + row["kp"] * row["target"]
+                model.qpos_spring[at] = pull / both
+            model.jnt_stiffness[joint] = both
 
     def drive(self, row: Array, kind: str) -> None:
         """Controls of the file's actuators, or torques on joints."""
         if kind == HELD:
             self.data.ctrl[:] = row
             return
-        self.data.qfrc_applied[:] = 0.0
+        self.data.qfrc_applied[:] = self._push
         assert self.robot is not None
         if len(row) == self.robot.nv and len(row) != self.robot.nu:
-            self.data.qfrc_applied[self._where] = row
+            self.data.qfrc_applied[self._where] += row
         else:
-            self.data.qfrc_applied[self._where[np.asarray(self.robot.actuated, dtype=int)]] = row
+            self.data.qfrc_applied[self._where[np.asarray(self.robot.actuated, dtype=int)]] += row
 
     def step(self, steps: int) -> str | None:
         """Take time steps, until MuJoCo warns of an instability."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 import numpy as np
@@ -24,7 +23,6 @@ def play(peer: Peer, job: Job, ask: Ask | None = None) -> Run:
     ask : callable or None
         The controller of jobs that are `ASKED`.
     """
-    begun = time.perf_counter()
     told = peer.begin(job)
     recorder, ended, stopped = Recorder(), None, False
     for k in range(job.samples + 1):
@@ -50,4 +48,4 @@ def play(peer: Peer, job: Job, ask: Ask | None = None) -> Run:
         ended = peer.step(job.substeps)
         if ended is not None:
             break
-    return recorder.run(job, peer, told, ended, time.perf_counter() - begun, stopped)
+    return recorder.run(job, peer, told, ended, stopped)

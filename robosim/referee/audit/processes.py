@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterable
 from contextlib import suppress
 from queue import Empty, Queue
 from tempfile import TemporaryFile
@@ -113,17 +112,6 @@ class Runner:
             return
         self.opened = self._start()
 
-    def __enter__(self) -> Runner:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    @property
-    def title(self) -> str:
-        """The simulator's name, as it writes it."""
-        return PEERS[self.name].title
-
     def _start(self) -> Opened | Failed:
         self._child = _Child(self.name, self._source)
         found = self._child.hear(START)
@@ -155,12 +143,6 @@ class Runner:
                 return Failed(self.name, job.label, found.why, found.how)
             assert isinstance(found, Run)
             return found
-
-    def runs(
-        self, jobs: Iterable[Job], ask: Callable[[], Ask | None] = lambda: None
-    ) -> list[Run | Failed]:
-        """Runs of some jobs, each with a controller that begins anew."""
-        return [self.run(job, ask()) for job in jobs]
 
     def close(self) -> None:
         """End the process."""

@@ -165,8 +165,6 @@ class Run:
     effort : (n,)
     ended : str or None
         Why the run ended before its time.
-    wall : float [s]
-        Time that it took.
     stopped : bool
         Whether the controller ended it.
     """
@@ -186,16 +184,10 @@ class Run:
     limits: dict[str, Array]
     effort: Array
     ended: str | None = None
-    wall: float = 0.0
     stopped: bool = False
 
     def __len__(self) -> int:
         return len(self.t)
-
-    @property
-    def name(self) -> str:
-        """The simulator and its version."""
-        return f"{self.job.peer} {self.version}"
 
 
 @dataclass(frozen=True)
@@ -292,7 +284,6 @@ class Recorder:
         peer: Peer,
         told: str,
         ended: str | None = None,
-        wall: float = 0.0,
         stopped: bool = False,
     ) -> Run:
         """The run of all looks."""
@@ -331,7 +322,6 @@ class Recorder:
             limits,
             np.array([look.effort for look in looks]),
             ended,
-            wall,
             stopped,
         )
 

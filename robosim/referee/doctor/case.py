@@ -120,12 +120,17 @@ class Case:
 
     @cached_property
     def touching(self) -> Simulation | None:
-        """A simulation in which all pairs of bodies that no joint connects can touch."""
+        """A simulation in which bodies can touch that no joint connects and no file excludes."""
         from robosim.simulation import Simulation
 
         robot = self.model
+        names = {body.name for body in robot.bodies}
         plain = replace(
-            robot, contact_pairs=(), excluded_pairs=(), self_collision=True, obstacles=()
+            robot,
+            contact_pairs=(),
+            excluded_pairs=tuple(pair for pair in robot.excluded_pairs if names.issuperset(pair)),
+            self_collision=True,
+            obstacles=(),
         )
         try:
             return Simulation(plain, islands=False)

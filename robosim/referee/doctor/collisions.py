@@ -74,7 +74,10 @@ def fit(case: Case) -> Iterator[Finding]:
 
 
 def overlaps(case: Case) -> Iterator[Finding]:
-    """Bodies without a joint between them that overlap at home, or at the limits of a joint."""
+    """Bodies without a joint between them that overlap at home, or at the limits of a joint.
+
+    Pairs that the file excludes are left out.
+    """
     depths = _Depths(case)
     home = depths.at(case.home)
     if home is None:
@@ -122,7 +125,7 @@ def overlaps(case: Case) -> Iterator[Finding]:
 
 
 class _Depths:
-    """Depths of overlaps of bodies that no joint connects.
+    """Depths of overlaps of bodies that no joint connects, and that are not excluded.
 
     Attributes
     ----------

@@ -12,6 +12,7 @@ from robosim import loaders
 from robosim.description.mechanism import Mechanism
 from robosim.errors import LoadError, ModelError, OptionError, known
 from robosim.loaders.sources import file_of
+from robosim.loaders.texts import text_of
 from robosim.referee.doctor import (
     collisions,
     joints,
@@ -67,7 +68,7 @@ class Diagnosis:
     Attributes
     ----------
     model : str
-        The name or path that was asked for.
+        The name or path that was asked for, or what it is if it is no file.
     file : str or None
         The file of the model.
     robot : Mechanism or None
@@ -116,7 +117,7 @@ def diagnose(
 
     Parameters
     ----------
-    model : str or path
+    model : str, path or object
         As for `robosim.load`.
     skip : names of checks
         See `CHECKS`.
@@ -141,8 +142,10 @@ def diagnose(
             raise OptionError(f"there is no check '{name}' ({known(name, names)})")
     advance("load")
     path: Path | None = None
-    with suppress(LoadError):
-        path = file_of(model)
+    source = text_of(model)
+    if source is None:
+        with suppress(LoadError):
+            path = file_of(model)
     findings: list[Finding] = []
     robot = None
     try:
@@ -163,7 +166,7 @@ def diagnose(
         )
     if robot is not None and robot.source is not None:
         path = Path(robot.source)
-    case = Case(robot, Document(path))
+    case = Case(robot, Document(path, None if source is None else source.data))
     done = []
     for check in CHECKS:
         if check.name in left_out or (check.needs_robot and robot is None):
@@ -172,4 +175,5 @@ def diagnose(
         findings += check.find(case)
         done.append(check.name)
     file = None if path is None else str(path)
-    return Diagnosis(str(model), file, robot, by_severity(findings), tuple(done))
+    name = str(model) if source is None else source.whose
+    return Diagnosis(name, file, robot, by_severity(findings), tuple(done))

@@ -36,12 +36,12 @@ class Element:
     Attributes
     ----------
     node : lxml element
-    path : pathlib.Path
-        The file that it is in, which may be one that the model includes.
+    path : pathlib.Path or None
+        The file that it is in, which may be one that the model includes; None in a text.
     """
 
     node: etree._Element
-    path: Path
+    path: Path | None
 
     @property
     def tag(self) -> str:
@@ -56,7 +56,7 @@ class Element:
     @property
     def place(self) -> Place:
         """The element's file and line."""
-        return Place(str(self.path), self.node.sourceline)
+        return Place(None if self.path is None else str(self.path), self.node.sourceline)
 
     def numbers(self, attribute: str) -> list[float] | None:
         """The numbers of an attribute; None if it is missing or is no list of numbers."""
@@ -74,18 +74,21 @@ class Document:
     Parameters
     ----------
     path : pathlib.Path or None
+    data : bytes or None
+        A model that is no file; what it includes is not read.
     """
 
-    def __init__(self, path: Path | None) -> None:
+    def __init__(self, path: Path | None, data: bytes | None = None) -> None:
         self.path = path
         self.elements: list[Element] = []
         self.kind = ""
-        if path is None or path.suffix.lower() not in (".urdf", ".xml"):
+        if data is None and (path is None or path.suffix.lower() not in (".urdf", ".xml")):
             return
-        root = _root(path)
+        root = _root(path, data)
         if root is not None and root.tag in ("robot", "mujoco"):
             self.kind = "urdf" if root.tag == "robot" else "mjcf"
-            self.elements = list(_elements(root, path, path.parent, {path.resolve()}))
+            read = set() if path is None else {path.resolve()}
+            self.elements = list(_elements(root, path, None if path is None else path.parent, read))
 
     def __iter__(self) -> Iterator[Element]:
         return iter(self.elements)
@@ -141,19 +144,24 @@ class Document:
         return in_section or (node.tag in kinds and "worldbody" in above)
 
 
-def _root(path: Path) -> etree._Element | None:
+def _root(path: Path | None, data: bytes | None = None) -> etree._Element | None:
     try:
+        if data is not None:
+            return safe_xml.parse_model(data, Path("model"), [])
+        assert path is not None
         data = safe_xml.read_bytes(path, "model file", safe_xml.LARGEST_MODEL)
         return safe_xml.parse_model(data, path, [])
     except LoadError:
         return None
 
 
-def _elements(root: etree._Element, path: Path, folder: Path, read: set[Path]) -> Iterator[Element]:
+def _elements(
+    root: etree._Element, path: Path | None, folder: Path | None, read: set[Path]
+) -> Iterator[Element]:
     """The elements of a file and of those that it includes, each file once."""
     for node in root.iter(etree.Element):
         yield Element(node, path)
-        if node.tag != "include" or node.get("file") is None:
+        if node.tag != "include" or node.get("file") is None or path is None or folder is None:
             continue
         for place in (folder / node.get("file", ""), path.parent / node.get("file", "")):
             if safe_xml.is_file(place) and place.resolve() not in read:

@@ -1,7 +1,7 @@
 """A program that loads a file in another library and prints what the library made of it, as JSON.
 
 A process of its own, as a library may crash or hang on a file. Arguments: the library, the file,
-and "floating" or "fixed".
+"urdf" or "mjcf", and "floating" or "fixed".
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 from typing import Any
 
 
-def _in_mujoco(file: str, floating: bool) -> dict[str, Any]:
+def _in_mujoco(file: str, kind: str, floating: bool) -> dict[str, Any]:
     import mujoco
 
     model = mujoco.MjModel.from_xml_path(file)
@@ -19,10 +19,10 @@ def _in_mujoco(file: str, floating: bool) -> dict[str, Any]:
     return {"nv": int(model.nv), "mass": float(model.body_mass[moving].sum())}
 
 
-def _in_pinocchio(file: str, floating: bool) -> dict[str, Any]:
+def _in_pinocchio(file: str, kind: str, floating: bool) -> dict[str, Any]:
     import pinocchio
 
-    if file.endswith(".xml"):
+    if kind == "mjcf":
         model = pinocchio.buildModelFromMJCF(file)
     elif floating:
         model = pinocchio.buildModelFromUrdf(file, pinocchio.JointModelFreeFlyer())
@@ -37,9 +37,9 @@ READERS = {"mujoco": _in_mujoco, "pinocchio": _in_pinocchio}
 
 def main() -> None:
     """Load, and print ``{"nv", "mass"}`` of what moves, or ``{"error"}``."""
-    library, file, base = sys.argv[1:]
+    library, file, kind, base = sys.argv[1:]
     try:
-        told = READERS[library](file, base == "floating")
+        told = READERS[library](file, kind, base == "floating")
     except Exception as error:  # whatever a library raises
         told = {"error": f"{error}".strip() or type(error).__name__}
     print(json.dumps(told))

@@ -14,7 +14,7 @@ from robosim.referee.doctor.effects import EFFECTS
 from robosim.referee.finding import Finding, Severity
 
 G = 9.81  # [m/s^2]
-TURNS = 4.0 * np.pi  # [rad], a range beyond which limits are doubtful
+TURNS = 4.01 * np.pi  # [rad], a range beyond which limits are doubtful; many arms turn twice
 FAST = 1e3  # [rad/s or m/s], speed after a millisecond of the largest effort
 STIFF = 1e3  # [1/s], rate at which damping stops a joint
 ROTOR = 50.0  # ratio of a rotor's inertia to that of all that the joint moves
@@ -43,11 +43,11 @@ class _Coordinate:
 
     @property
     def unit(self) -> str:
-        return "m" if self.joint.kind == "prismatic" else "rad"
+        return self.joint.units[self.number]
 
     @property
     def force(self) -> str:
-        return "N" if self.joint.kind == "prismatic" else "N m"
+        return "N" if self.unit == "m" else "N m"
 
     def found(
         self, check: str, severity: Severity, said: str, mend: str, value: float | None = None
@@ -60,7 +60,8 @@ class _Coordinate:
             f"joint '{name}'",
             said,
             mend,
-            EFFECTS.get(check, {}),
+            # Those of "limits" are of equal ones, which the loader tells.
+            {} if check == "limits" else EFFECTS.get(check, {}),
             value,
             "",
             place.file,
@@ -157,6 +158,7 @@ def _loads(case: Case) -> dict[str, float]:
         children = [j.child for j in robot.tree_joints if j.parent == joint.child]
         behind[joint.child] = [joint.child, *(name for c in children for name in behind[c])]
     masses = {body.name: 0.0 if body.carrier else body.mass for body in robot.bodies}
+    g = _gravity(case)
     found = {}
     for name, joint, _ in case.coordinates():
         if joint.nv != 1 or joint.kind not in ("revolute", "prismatic"):
@@ -164,14 +166,22 @@ def _loads(case: Case) -> dict[str, float]:
         names = behind[joint.child]
         mass = sum(masses[one] for one in names)
         if joint.kind == "prismatic":
-            found[name] = G * mass
+            found[name] = g * mass
             continue
         turn, x = poses[joint.child]
         origin = x + turn @ np.asarray(joint.child_position)
         axis = turn @ np.asarray(joint.axis)
         center = sum(masses[one] * poses[one][1] for one in names) / max(mass, 1e-300)
-        found[name] = G * mass * float(np.linalg.norm(np.cross(axis, center - origin)))
+        found[name] = g * mass * float(np.linalg.norm(np.cross(axis, center - origin)))
     return found
+
+
+def _gravity(case: Case) -> float:
+    """The gravity of an MJCF file [m/s^2], in any direction, or that of the earth."""
+    for option in reversed(case.document.all("option")):
+        if (numbers := option.numbers("gravity")) is not None:
+            return float(np.linalg.norm(numbers))
+    return G
 
 
 def damping(case: Case) -> Iterator[Finding]:

@@ -34,7 +34,7 @@ def readers(case: Case) -> Iterator[Finding]:
         if importlib.util.find_spec(module) is None:
             continue
         label = f"{name} {_version(distributions)}".strip()
-        told = _told(module, str(document.path), floating)
+        told = _told(module, str(document.path), document.kind, floating)
         if "error" in told:
             # Pinocchio's errors begin with a place in its own source.
             text = told["error"].rpartition("message:\n")[2]
@@ -76,11 +76,11 @@ def _version(distributions: tuple[str, ...]) -> str:
     return ""
 
 
-def _told(module: str, file: str, floating: bool) -> dict[str, Any]:
+def _told(module: str, file: str, kind: str, floating: bool) -> dict[str, Any]:
     """What a process that loads the file prints, or why it does not."""
     try:
         done = subprocess.run(
-            [*PROGRAM, module, file, "floating" if floating else "fixed"],
+            [*PROGRAM, module, file, kind, "floating" if floating else "fixed"],
             capture_output=True,
             text=True,
             timeout=SECONDS,

@@ -15,15 +15,21 @@ from robosim.validation import Array
 USUAL = 2e-3  # [s], MuJoCo's default
 NARROW = 1.5  # factor to the longest stable step that is told as a note
 SHORTEST, LONGEST = 1e-7, 1.0  # [s]
-SOLREF = 0.02  # [s], MuJoCo's default
+IMPLICIT = ("implicit", "implicitfast")  # integrators of MuJoCo that take kv implicitly
 
 
 def timestep_of(case: Case) -> float:
-    """The time step of an MJCF file [s], or MuJoCo's default."""
-    for option in case.document.all("option"):
+    """The time step of an MJCF file [s], or MuJoCo's default; the last <option> counts."""
+    for option in reversed(case.document.all("option")):
         if (numbers := option.numbers("timestep")) and numbers[0] > 0:
             return numbers[0]
     return USUAL
+
+
+def _integrator(case: Case) -> str:
+    """The integrator of an MJCF file, or MuJoCo's default."""
+    given = [option.node.get("integrator") for option in case.document.all("option")]
+    return next((name for name in reversed(given) if name is not None), "Euler")
 
 
 def motors(case: Case) -> Iterator[Finding]:
@@ -32,16 +38,21 @@ def motors(case: Case) -> Iterator[Finding]:
     if gains is None or case.mobility is None:
         return
     stiffness, damping, owners = gains
-    longest = _longest(case.mobility, stiffness, damping)
+    implicit = _damping(case)
+    kv = _integrator(case) in IMPLICIT
+    if kv:
+        implicit = implicit + damping
+
+    def longest_of(k: Array, d: Array) -> float:
+        assert case.mobility is not None
+        return _longest(case.mobility, k, np.zeros_like(d) if kv else d, implicit)
+
+    longest = longest_of(stiffness, damping)
     step = timestep_of(case)
     if longest > NARROW * step or (case.document.kind != "mjcf" and longest > USUAL):
         return
-    worst, alone = "", np.inf
-    for name, (k, d) in owners.items():
-        own = _longest(case.mobility, k, d)
-        if own < alone:
-            worst, alone = name, own
-    place = case.document.named(worst.split("'")[1])
+    worst = min(owners, key=lambda name: longest_of(*owners[name]))
+    place = case.document.named(worst.partition(" '")[2].removesuffix("'"))
     given = case.document.kind == "mjcf"
     yield Finding(
         "timestep",
@@ -49,8 +60,8 @@ def motors(case: Case) -> Iterator[Finding]:
         worst,
         f"with forces from the beginning of each step, steps longer than {1e3 * longest:.3g} ms "
         f"diverge; {'the file has' if given else 'a usual one is of'} {1e3 * step:.3g} ms",
-        f"a time step of {0.5 * longest:.2g} s, armature, or lower gains; in MuJoCo "
-        "integrator='implicitfast' for kv",
+        f"a time step of {0.5 * longest:.2g} s, armature, or lower gains"
+        + ("" if kv else "; in MuJoCo integrator='implicitfast' for kv"),
         EFFECTS["timestep"],
         step / longest,
         "",
@@ -80,7 +91,6 @@ def _gains(case: Case) -> tuple[Array, Array, dict[str, tuple[Array, Array]]] | 
             continue
         k = float(joint.per_coordinate("stiffness")[number])
         if k > 0:
-            # Integrators take the damping of joints implicitly.
             own = np.zeros((n, n))
             own[position, position] = k
             owners[f"joint '{joint.name}'"] = (own, np.zeros((n, n)))
@@ -100,14 +110,25 @@ def _of_actuator(actuator: Actuator, row: Array) -> dict[str, tuple[Array, Array
     return {f"actuator '{actuator.name}'": (k * square, d * square)}
 
 
-def _longest(mobility: Array, stiffness: Array, damping: Array) -> float:
-    """The longest stable step [s] of v' = v - h W (K q + D v), q' = q + h v'."""
+def _damping(case: Case) -> Array:
+    """Damping of joints (nv, nv), which integrators take implicitly."""
+    values = np.zeros(case.model.nv)
+    for position, (_, joint, number) in enumerate(case.coordinates()):
+        values[position] = joint.per_coordinate("damping")[number]
+    return np.diag(values)
+
+
+def _longest(mobility: Array, stiffness: Array, damping: Array, implicit: Array) -> float:
+    """The longest stable step [s] of v' = v - h W (K q + D v + C v'), q' = q + h v'.
+
+    W is the mobility, K the stiffness, D the explicit and C the implicit damping, all (nv, nv).
+    """
     n = len(mobility)
-    a, b = mobility @ stiffness, mobility @ damping
+    a, b, c = mobility @ stiffness, mobility @ damping, mobility @ implicit
     eye = np.eye(n)
 
     def stable(h: float) -> bool:
-        v = np.hstack((-h * a, eye - h * b))
+        v = np.linalg.solve(eye + h * c, np.hstack((-h * a, eye - h * b)))
         q = np.hstack((eye, np.zeros((n, n)))) + h * v
         return bool(np.abs(np.linalg.eigvals(np.vstack((q, v)))).max() <= 1 + 1e-9)
 

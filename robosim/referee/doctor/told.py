@@ -168,6 +168,8 @@ def _names(warning: str) -> list[str]:
     quoted = re.findall(r"'([^']*)'", warning)
     listed = warning.rpartition(": ")[2] if ": " in warning else ""
     words = [word.strip() for word in listed.split(",")]
+    if " " in words[0]:
+        words = []  # no list, but the rest of a sentence
     named = (word for word in words if word and " " not in word and not word.startswith("-"))
     return list(dict.fromkeys((*quoted, *named)))
 
