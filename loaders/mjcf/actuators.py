@@ -147,10 +147,12 @@ def _slots(node: Node, name: str) -> Slots:
         return Slots(name, None if node.tag == "plugin" else 1, None)
     if node.tag == "dcmotor":
         inputs = node.attributes.get("input", "voltage").split()
-        states = [node.has("inductance"), node.has("thermal"), node.has("lugre")]
         gains = node.some_numbers("controller", np.zeros(6), fill=True)
+        states = [gains[1], gains[3]]
+        states += [node.some_numbers(what, 0.0)[0] for what in ("thermal", "lugre")]
+        states.append(np.any(node.some_numbers("inductance", 0.0)))
         controls = 0 if inputs == ["none"] else len(inputs)
-        return Slots(name, controls, sum(states) + int(gains[1] != 0) + int(gains[3] != 0))
+        return Slots(name, controls, int(np.count_nonzero(states)))
     if node.tag in ("orientation", "pid"):
         return Slots(name, None, None)
     active = {"muscle", "intvelocity", "cylinder"}

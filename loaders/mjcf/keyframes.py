@@ -67,7 +67,10 @@ def _named(root: Node) -> dict[str, Node]:
 
 
 class Slots(NamedTuple):
-    """The controls and activations of an actuator of the file in keyframes; None: unknown."""
+    """The controls and activations of an actuator of the file in keyframes; None: unknown.
+
+    Of several activations the last one is read, which for motors is the current.
+    """
 
     name: str
     controls: int | None
@@ -124,12 +127,16 @@ def _of_actuators(
         )
         return {}
     values = node.numbers(attribute, np.zeros(sum(sizes))).tolist()
-    there = {actuator.name for actuator in mechanism.actuators}
+    there = {
+        actuator.name
+        for actuator in mechanism.actuators
+        if what == "controls" or actuator.activation is not None
+    }
     found, start = {}, 0
     for slot, size in zip(slots, sizes, strict=True):
-        if size and slot.name in there and values[start]:
-            found[slot.name] = values[start]
         start += size
+        if size and slot.name in there and values[start - 1]:
+            found[slot.name] = values[start - 1]
     return found
 
 

@@ -24,9 +24,9 @@ class DCMotor:
 
     [Spong, Hutchinson & Vidyasagar, Robot Modeling and Control, 2006, Sect. 6.1]. Without an
     inductance, the torque is ``N Kt / R (V - Ke N w)``. Voltage and speed are constant over a time
-    step. Current and temperature follow exactly from that, and the torque is the mean over the
-    step. The equations also describe brushless motors with ideal commutation. The rotor's inertia
-    belongs to the joint: ``armature = N^2`` times the inertia.
+    step. Current, heat and mean torque follow exactly from that. The heat of a step warms the
+    winding evenly over the step. The equations also describe brushless motors with ideal
+    commutation. The rotor's inertia belongs to the joint: ``armature = N^2`` times the inertia.
 
     Joints that slide have forces [N] and speeds [m/s] in place of torques [N m] and speeds [rad/s],
     and a gear ratio [rad/m].
@@ -58,7 +58,8 @@ class DCMotor:
     thermal_capacity : float or (nu,) [J/K], or None
         Of the winding, which is heated by R i^2. The resistance R does not change with temperature.
     temperature_limit : float or (nu,) [deg C], or None
-        The drive limits the current such that no step ends above this.
+        The drive limits the current to what would end no step above this. Where an inductance keeps
+        a larger one flowing for a moment, or the joint drives the motor, the winding gets warmer.
     ambient : float or (nu,) [deg C]
         Temperature of the ambience, and of the winding at the beginning.
     command : "torque" or "voltage"
@@ -158,8 +159,8 @@ class Windings:
         At the end of the last step, or over all of the step without an inductance.
     voltages : (n, nu) [V]
         Over the last step.
-    temperatures : (n, nu) [deg C] or None
-        At the end of the last step; None without thermal parameters.
+    temperatures : (n, nu) [deg C]
+        At the end of the last step; ambient without thermal parameters.
     """
 
     def __init__(self, motor: DCMotor, n: int, nu: int, timestep: float) -> None:
@@ -213,7 +214,7 @@ class Windings:
         return np.asarray(self._motor.resistance * steady + emf)
 
     def _current_limit(self) -> Array:
-        """The largest currents (n, nu) over a step, by which no step ends above the limit."""
+        """The largest currents (n, nu) by which a step of constant current ends at the limit."""
         m = self._motor
         if not np.isfinite(m.temperature_limit).any():
             return np.broadcast_to(m.current_limit, self.currents.shape)

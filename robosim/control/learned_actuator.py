@@ -46,7 +46,8 @@ class LearnedActuator:
     LoadError
         For a file that cannot be read, or a network with other numbers of inputs or outputs.
     OptionError
-        For lags that are negative or missing, or factors that are not finite.
+        For lags that are negative or missing, factors that are not finite, or a network that is
+        neither a path nor callable.
     """
 
     takes_positions = True
@@ -74,10 +75,15 @@ class LearnedActuator:
             "torque_scale": torque_scale,
         }
         for name, value in scales.items():
-            if np.ndim(value) or not np.isfinite(value):
+            factor = np.asarray(value)
+            if factor.ndim or factor.dtype.kind not in "iuf" or not np.isfinite(factor):
                 raise OptionError(f"{name} of a LearnedActuator must be a number, not {value!r}")
         self.position_scale, self.velocity_scale, self.torque_scale = map(float, scales.values())
         self.limit = numbers("limit of a LearnedActuator", np.inf if limit is None else limit)
+        if not (callable(network) or isinstance(network, str | os.PathLike)):
+            raise OptionError(
+                f"network of a LearnedActuator must be a path or callable, not {network!r}"
+            )
         self.network: Any = network if callable(network) else Network(network)
         if isinstance(self.network, Network):
             self._check_sizes(self.network)

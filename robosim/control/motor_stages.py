@@ -57,10 +57,11 @@ class Stage(Protocol):
 def numbers(what: str, value: ArrayLike, *, least: float = 0.0, above: bool = False) -> Array:
     """One number or one per joint, at least `least`, or above it; an OptionError names the value.
 
-    Infinity is a number here: no limit.
+    Infinity is a number here: no limit. Texts and truth values are none.
     """
     try:
-        array = np.array(value, dtype=float)
+        array = np.array(value)
+        array = array.astype(float) if array.dtype.kind in "iuf" else np.full((), np.nan)
     except (TypeError, ValueError):
         array = np.full((), np.nan)
     fine = array > least if above else array >= least

@@ -196,9 +196,20 @@ class Motors:
         ----------
         rows : (n,) of bool, or None
             The states of a batch that begin anew; None: all.
+
+        Raises
+        ------
+        ControllerError
+            For another number of rows than of states.
         """
         if rows is not None:
-            self._reset_rows(rows)
+            if np.shape(rows) != (self._n,):
+                raise ControllerError(
+                    f"rows of a reset must be {self._n} truth values, one for each state, "
+                    f"not {rows!r}"
+                )
+            if self._law is not None:
+                self._reset_rows(np.asarray(rows, dtype=bool))
             return
         self._begin_rows(self._n, self._timestep)
         if self._law is not None:
@@ -293,13 +304,27 @@ class Motors:
         Raises
         ------
         ControllerError
-            If a time is no whole number of time steps.
+            If a time is no whole number of time steps, or if the simulation is of a robot with
+            other actuated coordinates.
         """
         if self._sim() is not sim or self._n != n or self._timestep != timestep:
+            self._check_driven(sim.robot)
             self._begin_rows(n, timestep)
             self._sim = weakref.ref(sim)
             assert self._law is not None
             self._law.serve(sim)
+
+    def _check_driven(self, robot: Mechanism) -> None:
+        """Refuse a robot whose motors are elsewhere in q and v."""
+        gains = zero(robot).gains
+        same = len(gains) == len(self._gains) and all(
+            np.array_equal(gains[what], self._gains[what]) for what in ("q_index", "v_index")
+        )
+        if not same:
+            raise ControllerError(
+                f"Motors of '{self.robot.name}' do not fit the actuated coordinates of "
+                f"'{robot.name}': make them of the robot that is simulated"
+            )
 
     def due(self, time: Array) -> NDArray[np.bool_]:
         """Whether robots (n,) act at these times (n,) [s]: all do, in each time step.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from numbers import Real
 
 import numpy as np
 
@@ -92,7 +93,8 @@ def _check(robot: Mechanism, known: Mapping[str, Joint], name: str, play: float)
         raise ModelError(f"is '{joint.kind}', and a play needs a hinge or a slide", element=element)
     if joint.motion is not None:
         raise ModelError("follows a motion, which has no play", element=element)
-    if not isinstance(play, float | int) or not np.isfinite(play) or play <= 0:
+    is_number = isinstance(play, Real) and not isinstance(play, bool)
+    if not is_number or not np.isfinite(play) or play <= 0:
         raise ModelError(f"must have a play above zero, not {play!r}", element=element)
     if not np.all(np.asarray(joint.armature) > 0):
         raise ModelError(

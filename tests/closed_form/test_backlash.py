@@ -74,6 +74,8 @@ def test_named_poses_and_what_names_the_joint_stay_with_the_motor():
         assert not np.any(getattr(play, what))
     assert made.total_mass == robot.total_mass
     assert with_backlash(robot, {}) is robot
+    (play,) = with_backlash(robot, {"hinge": np.float32(0.5)}).joints[1].upper
+    assert play == 0.25
 
 
 def test_a_slide_has_a_play_as_well():
@@ -92,6 +94,7 @@ def test_a_slide_has_a_play_as_well():
         ({"hinge": 0.0}, "above zero"),
         ({"hinge": np.nan}, "above zero"),
         ({"hinge": "1"}, "above zero"),
+        ({"hinge": True}, "above zero"),
     ],
 )
 def test_plays_that_are_none_are_refused(plays, told):

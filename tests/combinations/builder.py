@@ -13,6 +13,7 @@ from random_mechanisms import random_body, random_joint
 
 from robosim import Body, Geometry, Joint, Mechanism, Simulation
 from robosim.controllers import PD
+from robosim.mechanism import with_backlash
 from robosim.quaternions import rotation_matrix
 
 from .drawn import Drawn
@@ -57,6 +58,7 @@ class Builder:
     friction: float = 0.5
     surface: dict[str, Any] = field(default_factory=dict)
     parts: dict[str, list[Any]] = field(default_factory=dict)
+    plays: dict[str, float] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
     control: Callable[[Mechanism], PD] | None = None
     controls: list[float] = field(default_factory=list)
@@ -142,7 +144,7 @@ class Builder:
     def mechanism(self) -> Mechanism:
         """The mechanism of what there is."""
         rest = {what: found for what, found in self.parts.items() if what != "soft"}
-        hard = self._at_home(**rest)
+        hard = with_backlash(self._at_home(**rest), self.plays)
         # Particles are where a mechanism without them is at home.
         return replace(hard, soft=self.parts["soft"]) if "soft" in self.parts else hard
 

@@ -20,6 +20,7 @@ def covering_array(
     most: int,
     seed: int = 0,
     tries: int = 8,
+    begun: Sequence[tuple[str, ...]] = (),
 ) -> list[tuple[str, ...]]:
     """Rows of up to `most` features each, which cover all pairs that fit; the same for a seed.
 
@@ -36,6 +37,8 @@ def covering_array(
     most : int
         Features of a row.
     seed, tries : int
+    begun : sequence of tuple of str
+        Rows that come first, as they are.
     """
     rng = random.Random(seed)
     order = {name: k for k, name in enumerate(features)}
@@ -43,7 +46,8 @@ def covering_array(
         (pair for pair in combinations(features, 2) if fits(pair[1], frozenset(pair[:1]))),
         key=lambda pair: (order[pair[0]], order[pair[1]]),
     )
-    left, rows = {frozenset(pair) for pair in missing}, []
+    left, rows = {frozenset(pair) for pair in missing}, list(begun)
+    left.difference_update(*map(pairs_of, begun))
     while left:
         open_pairs = [pair for pair in missing if frozenset(pair) in left]
         best: tuple[int, list[str]] = (-1, [])

@@ -543,6 +543,23 @@ def soft_solid(make: Builder) -> None:
     make.add("soft", part)
 
 
+@feature("element", loss=True, rough=True)
+def backlash(make: Builder) -> None:
+    """A play behind the gears of a hinge or slide, through which its rotor runs."""
+
+    def has_gears(joint: Joint) -> bool:
+        carries = joint.child is not None and make.bodies[joint.child].carrier
+        return joint.kind in ("revolute", "prismatic") and not carries
+
+    found = [joint for joint in make.single() if has_gears(joint)]
+    if not found:
+        make.hinge()
+        found = [make.joints[f"{make.chain[-1]}_joint"]]
+    joint = make.drawn.choice(found)
+    make.change(joint, armature=make.drawn.uniform(0.005, 0.02))
+    make.plays[joint.name] = make.drawn.uniform(0.005, 0.05)
+
+
 # Options -----------------------------------------------------------------------------------------
 
 

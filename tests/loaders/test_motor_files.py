@@ -101,6 +101,7 @@ def test_networks_are_beside_the_file(tmp_path, robot):
         ('[[stages]]\nkind = "Delay"\nsecond = 1', "has no 'second' .*seconds"),
         ('[[stages]]\nkind = "Delay"\nseconds = -1', "must be a number of 0 or more"),
         ('[[stages]]\nkind = "DCMotor"\nresistance = -2\ntorque_constant = 1', "resistance"),
+        ('[[stages]]\nkind = "LearnedActuator"\nnetwork = 3', "network .* path or callable, not 3"),
         ("stages = 3", "stages: must be a list, not 3"),
         ("stages = [3]", r"stages\[0\]: must have keys and values, not 3"),
         ("stage = []", "stage: is unknown .*law, stages"),

@@ -127,6 +127,34 @@ def test_values_that_are_not_finite_are_refused():
         Keyframe(time=np.inf)
 
 
+STATES = [
+    'inductance="0"',
+    'inductance="0 0.02"',
+    'thermal="3 20"',
+    'thermal="0 0 0 0.004"',
+    'lugre="0 2 3 4 5"',
+    'input="pos" controller="1 2 1"',
+    'input="pos" controller="1 2 0 3" inductance="0.004"',
+    'input="vel" controller="0 0 1 3" inductance="0.004" lugre="1 2 3 4 5" thermal="3 20"',
+]
+
+
+@pytest.mark.parametrize("states", STATES)
+def test_the_current_of_a_motor_is_the_last_of_its_activations(tmp_path, states):
+    """In MuJoCo, integral, slew rate, temperature and bristles are states before it."""
+    text = FILE.replace('name="d" joint="y" motorconst=".1" resistance="1" inductance="0.1"',
+                        f'name="d" joint="y" motorconst=".1" resistance="1" {states}')  # fmt: skip
+    n = mujoco.MjModel.from_xml_string(text.replace('act=".1 .2 .3 .4"', "")).na
+    text = text.replace('act=".1 .2 .3 .4"', f'act="{" ".join(map(str, range(1, n + 1)))}"')
+    (tmp_path / "m.xml").write_text(text)
+    robot, model = robosim.load(tmp_path / "m.xml"), mujoco.MjModel.from_xml_string(text)
+    now = dict(zip(KEPT, robot.keyframe("one").activations.tolist(), strict=True))
+    assert now["f"] == model.key("one").act[-1] == n
+    has_current = any(one.name == "d" and one.activation is not None for one in robot.actuators)
+    assert has_current == ("0.0" in states.partition("inductance")[2])
+    assert now["d"] == (n - 1 if has_current else 0)
+
+
 def test_actuators_of_unknown_size_are_told(tmp_path):
     text = FILE.replace("<motor name", '<general joint="z" actdim="2" dyntype="user"/><motor name')
     text = text.replace('act=".1 .2 .3 .4" ctrl="1 2 3 4 5 6 7"', 'act="1 2 3 4 5 6"')

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import robosim
 from robosim import BatchSimulation, Body, Joint, Mechanism, Simulation
 from robosim.controllers import PD, PID, DCMotor, Delay, LearnedActuator, Motors, Rate
 from robosim.errors import ControllerError, LoadError, OptionError
+from robosim.mechanism import with_backlash
 
 H = 0.001
 J = 0.02  # inertia of a wheel about its axis [kg m^2]
@@ -164,6 +166,17 @@ def test_the_current_falls_to_what_the_temperature_allows():
         assert motors.temperatures[0, 0] <= 100.0 + 1e-9
     assert motors.temperatures[0, 0] == pytest.approx(100.0, abs=1e-9)
     assert motors.currents[0, 0] == pytest.approx(np.sqrt(80.0 / (3.0 * R)))
+
+
+def test_an_inductance_keeps_the_current_above_the_limit_for_a_moment():
+    robot = wheels(inertia=1e9)
+    motors = Motors(robot, (KT * 30.0,), thermal(temperature_limit=100.0, inductance=2e-3))
+    sim, found = sim_of(robot), []
+    for _ in range(300):
+        sim.step(motors(sim))
+        found.append(motors.temperatures[0, 0])
+    assert 100.0 < max(found) < 20.0 + 80.0 + R * 30.0**2 * H / 0.05  # less than a step of all
+    assert found[-1] == pytest.approx(100.0, abs=1e-9)
 
 
 # --- PID ----------------------------------------------------------------------------------------
@@ -532,11 +545,38 @@ def test_a_network_of_another_shape_is_refused():
         (lambda: LearnedActuator(learned, lags=()), "lags of a LearnedActuator must be one or"),
         (lambda: LearnedActuator(learned, position_scale=np.nan), "position_scale of a Learned"),
         (lambda: LearnedActuator(learned, order="mixed"), "order must be one of positions first"),
+        (lambda: LearnedActuator(learned, torque_scale="x"), "torque_scale of a Learned"),
+        (lambda: LearnedActuator(3), "network of a LearnedActuator must be a path or callable"),
+        (lambda: DCMotor(R, KT, voltage_limit=True), "voltage_limit of a DCMotor .* not True"),
+        (lambda: DCMotor("2", KT), "resistance of a DCMotor must be a number above 0"),
     ],
 )
 def test_values_out_of_range_are_refused_by_name(make, told):
     with pytest.raises(OptionError, match=told):
         make()
+
+
+def test_a_reset_of_rows_needs_one_for_each_state():
+    motors = Motors(wheels(), PID(0.5, 1.0, 1.0, 0.0))
+    motors.reset(np.array([True]))  # before any run, there is nothing to reset
+    sim_of(wheels()).run(5 * H, motors)
+    with pytest.raises(ControllerError, match="rows of a reset must be 1 truth values"):
+        motors.reset(np.array([True, False]))
+    assert motors.integrals.all()
+    motors.reset([True])
+    assert not motors.integrals.any()
+
+
+def test_a_robot_with_motors_elsewhere_is_refused():
+    """As that with a play, whose coordinates behind it are the next ones."""
+    arm = wheels(2)
+    arm = replace(arm, joints=[replace(joint, armature=0.1) for joint in arm.joints])
+    slack = with_backlash(arm, {"j0": 0.1})
+    motors = Motors(arm, (1.0, 2.0))
+    for other in (slack, wheels(1), wheels(3)):
+        with pytest.raises(ControllerError, match="'wheels' do not fit the actuated coordinates"):
+            sim_of(other).run(5 * H, motors)
+    assert sim_of(wheels(2)).run(5 * H, motors).tau[0].tolist() == [1.0, 2.0]
 
 
 @pytest.mark.parametrize(
