@@ -12,6 +12,7 @@ from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.description.poses import body_poses
 from robosim.loaders import placement
+from robosim.loaders.loads import trees
 from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.options import LoadOptions
 
@@ -26,8 +27,8 @@ def at_home(
 ) -> Mechanism:
     """The mechanism with its home pose, and with the notes as warnings.
 
-    The base is raised, if possible, until nothing is below the ground. Contact points that remain
-    below lose their ground contact.
+    What is below the ground is raised, if possible, with all that joints tie it to. Contact points
+    that remain below lose their ground contact.
 
     Parameters
     ----------
@@ -41,11 +42,7 @@ def at_home(
     mechanism = replace(mechanism, home=q, stance=options.stance_of(mechanism))
     if mechanism.stance is not None:
         q = placement.in_stance(mechanism, mechanism.stance)
-    gap = placement.lowest_gap(mechanism.tree_joints, mechanism.contacts, q)
-    upward = _upward(mechanism, q)
-    if gap < 0 and upward is not None:
-        index, sign = upward
-        q[index] -= sign * gap
+    q = _raised(mechanism, q)
     sunk = _sunk(mechanism, q)
     if sunk:
         notes.add("start below the ground and so do not touch it", ", ".join(sorted(sunk)))
@@ -67,20 +64,48 @@ def _coupled(mechanism: Mechanism, q: Array) -> Array:
     return q
 
 
-def _upward(mechanism: Mechanism, q: Array) -> tuple[int, float] | None:
-    """(coordinate, sign) that moves the first joint's body, and all others with it, vertically."""
-    rooted = [
+def _raised(mechanism: Mechanism, q: Array) -> Array:
+    """q with each robot that is below the ground raised until its lowest contact point is there."""
+    q, roots = q.copy(), _roots(mechanism)
+    for tied in _tied(mechanism):
+        contacts = [point for point in mechanism.contacts if point.body in tied]
+        gap = placement.lowest_gap(mechanism.tree_joints, contacts, q)
+        own = [(joint, start) for joint, start in roots if joint.child in tied]
+        upward = [_upward(joint, start, q, len(roots) == 1) for joint, start in own]
+        if gap < 0 and all(way is not None for way in upward):
+            for index, sign in filter(None, upward):
+                q[index] -= sign * gap
+    return q
+
+
+def _roots(mechanism: Mechanism) -> list[tuple[Joint, int]]:
+    """Joints of the world that nothing leads, and where their coordinates begin."""
+    return [
         (joint, start)
         for joint, start in zip(mechanism.tree_joints, mechanism.q_offsets, strict=False)
         if joint.parent is None and joint.motion is None
     ]
-    if not rooted:
+
+
+def _tied(mechanism: Mechanism) -> list[set[str]]:
+    """Bodies that joints tie to each other, those that close loops as well."""
+    of = trees(mechanism)
+    for joint in mechanism.loop_joints:
+        if joint.parent is not None:
+            a, b = of[joint.parent], of[joint.child]
+            of = {name: a if tree == b else tree for name, tree in of.items()}
+    return [{name for name, tree in of.items() if tree == k} for k in dict.fromkeys(of.values())]
+
+
+def _upward(joint: Joint, start: int, q: Array, alone: bool) -> tuple[int, float] | None:
+    """(coordinate, sign) that moves a joint's body, and all others with it, vertically.
+
+    Of several robots in a file, only those on free joints are moved.
+    """
+    if not alone and joint.kind != "floating":
         return None
-    joint, start = rooted[0]
     slides = _slides(joint, q[start : start + joint.nq])
     axes = quaternions.rotation_matrix(np.asarray(joint.offset)) @ slides
-    if len(rooted) > 1 and joint.kind != "floating":
-        return None
     for k in range(axes.shape[1]):
         if abs(abs(axes[2, k]) - 1) < _LEVEL:
             return start + k, float(np.sign(axes[2, k]))
