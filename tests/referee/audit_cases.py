@@ -256,6 +256,12 @@ CASES = {
         ),
         "dropped", "reader", "'b' does not follow 'a'", "JOINT_GEAR", peer="pybullet",
     ),
+    "an impact that one simulator sees within the ground": Case(
+        f'<robot name="case"><link name="box">{INERTIAL.format("0 0 0")}<collision><geometry>'
+        '<box size=".2 .2 .2"/></geometry></collision></link></robot>',
+        "penetration", "time step", "'box'", "gap", seconds=0.3, peer="newton",
+        options={"q": [0, 0, 0.3, 1, 0, 0, 0]},
+    ),
     "an inertia that one reader refuses": Case(
         urdf(
             link("arm", inertial='<inertial><mass value="1"/><origin xyz="{}"/><inertia ixx=".01" '

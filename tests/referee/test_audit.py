@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from audit_cases import ARM, CASES, DOUBLE, box, mjcf
+from audit_cases import ARM, BOX, CASES, DOUBLE, box, mjcf
 from typer.testing import CliRunner
 
 import robosim
@@ -101,12 +101,11 @@ def test_what_a_simulator_prints_does_no_harm(falling, faulty):
 def test_simulators_that_are_not_there_are_named_with_how_to_get_them(falling, monkeypatch):
     gone = Known("Gone", "no_such_module_anywhere", "pip install gone", "nowhere:Gone")
     monkeypatch.setitem(PEERS, "gone", gone)
-    found = audit(falling, seconds=0.02, peers=["gone", "newton"])
+    found = audit(falling, seconds=0.02, peers=["gone"])
     said = [one.said for one in found.findings]
     assert "Gone is not installed; get it with: pip install gone" in said
-    assert "robosim has no adapter for Newton" in said
     assert {one.severity for one in found.findings} == {"note"}
-    assert why_not("newton") is not None
+    assert why_not("gone") is not None
     with pytest.raises(OptionError, match="peer"):
         audit(falling, seconds=0.02, peers=["bullet"])
 
@@ -369,11 +368,40 @@ def test_the_command_line_refuses_what_is_not_there(run):
         assert said in " ".join(found.output.split())
 
 
-URDF_PEERS = [name for name in ("drake", "pybullet") if why_not(name) is None]
+@pytest.mark.peer
+@pytest.mark.parametrize("peer", ["drake", "newton", "pybullet"])
+@pytest.mark.parametrize("servo", ["", '<position joint="elbow" kp="200" kv="10"/>'])
+def test_simulators_without_the_actuators_of_a_file_are_not_blamed(tmp_path, peer, servo):
+    if why_not(peer) is not None:
+        pytest.skip(f"{peer} is not installed")
+    file = tmp_path / "arm.xml"
+    motor = servo or '<motor joint="elbow"/>'
+    file.write_text(mjcf(ARM.format(joint=""), f"<actuator>{motor}</actuator>"))
+    found = audit(file, seconds=0.05, peers=[peer], controls=[0.0 if servo else 20.0])
+    assert not found.peers[0].runs
+    (one,) = (one for one in found.findings if one.element == "the actuators")
+    assert "none of the file's actuators" in one.said
+    assert {one.check for one in found.findings} == {"loading"}
+    # Motors that rest do nothing, and are not missed.
+    if not servo:
+        rests = audit(file, seconds=0.02, peers=[peer])
+        assert len(rests.peers[0].runs) > 1
 
 
 @pytest.mark.peer
-@pytest.mark.parametrize("peer", ["drake", "mujoco", "pybullet"])
+@pytest.mark.parametrize("peer", ["drake", "pybullet"])
+def test_bodies_that_float_beside_a_robot_are_refused_where_they_have_no_start(tmp_path, peer):
+    if why_not(peer) is not None:
+        pytest.skip(f"{peer} is not installed")
+    file = tmp_path / "case.xml"
+    file.write_text(mjcf(ARM.format(joint="") + BOX.format(z=2.0, more='mass="1"')))
+    found = audit(file, seconds=0.02, peers=[peer])
+    assert not found.peers[0].runs
+    assert any("of the kind floating" in one.said for one in found.findings)
+
+
+@pytest.mark.peer
+@pytest.mark.parametrize("peer", ["drake", "mujoco", "newton", "pybullet"])
 def test_peers_agree_on_a_swinging_urdf_as_steps_get_shorter(tmp_path, peer):
     if why_not(peer) is not None:
         pytest.skip(f"{peer} is not installed")

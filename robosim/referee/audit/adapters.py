@@ -44,14 +44,17 @@ class Known:
         The Python module that it needs.
     install : str
         How to get it.
-    adapter : str or None
-        Module and class; None for a simulator without an adapter.
+    adapter : str
+        Module and class.
+    start : float [s]
+        Longest time in which it starts and loads a file.
     """
 
     title: str
     module: str
     install: str
-    adapter: str | None
+    adapter: str
+    start: float = 60.0
 
 
 _ROOM = "robosim.referee.audit"
@@ -61,7 +64,8 @@ PEERS = {
     "pybullet": Known(
         "PyBullet", "pybullet", "pip install pybullet", f"{_ROOM}.in_pybullet:InPyBullet"
     ),
-    "newton": Known("Newton", "newton", "pip install newton", None),
+    # Its first start compiles kernels, which takes minutes.
+    "newton": Known("Newton", "newton", "pip install newton", f"{_ROOM}.in_newton:InNewton", 600.0),
 }
 """By the names of ``--peers``."""
 
@@ -69,8 +73,6 @@ PEERS = {
 def why_not(name: str) -> str | None:
     """Why a simulator cannot be asked; None if it can."""
     known = PEERS[name]
-    if known.adapter is None:
-        return f"robosim has no adapter for {known.title}"
     if importlib.util.find_spec(known.module) is None:
         return f"{known.title} is not installed; get it with: {known.install}"
     return None

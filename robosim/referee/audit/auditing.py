@@ -84,7 +84,7 @@ def audit(
         A log whose commands are replayed, from its first state if it has one. Columns are found
         by the names of robosim's own logs; see the guide.
     peers : sequence of str or None
-        "mujoco", "drake", "pybullet"; None: those that are installed.
+        "mujoco", "drake", "pybullet", "newton"; None: those that are installed.
     timestep : float [s] or None
         None: the file's, or 2 ms.
     q, v : (nq,), (nv,) or None
@@ -125,8 +125,7 @@ def audit(
     if len(drives) > 1:
         raise OptionError(f"an audit takes one of {', '.join(drives)}, not several")
     chosen = [name for name in PEERS if why_not(name) is None] if peers is None else list(peers)
-    there = [name for name, one in PEERS.items() if one.adapter is not None]
-    missing = tuple(str(why_not(name)) for name in there if peers is None and why_not(name))
+    missing = tuple(str(why_not(name)) for name in PEERS if peers is None and why_not(name))
     findings: list[Finding] = []
     refusal: RobosimError | None = None
     if robot is None:

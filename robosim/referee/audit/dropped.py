@@ -19,6 +19,8 @@ _MENDS = {
     "drake": "add what is missing to the plant in code, before Finalize",
     "pybullet": "add what is missing in code: createConstraint (JOINT_GEAR for a mimic joint, "
     "JOINT_POINT2POINT for a loop), changeDynamics for masses and damping",
+    "newton": "add what is missing to the ModelBuilder in code (add_joint with no articulation for "
+    "a loop); its solver Kamino has no mimic joints",
 }
 _ALIKE = 1e-6
 _LISTED = 4

@@ -160,7 +160,7 @@ class InDrake:
         for at, begin, joint in zip(
             robot.q_offsets, robot.v_offsets, robot.tree_joints, strict=False
         ):
-            if joint.kind == "fixed" or (joint.kind == "floating" and joint.parent is None):
+            if joint.kind == "fixed" or (robot.floating_base and begin == 0):
                 continue
             if joint.nv != 1 or not plant.HasJointNamed(joint.name, self._model):
                 raise PeerError(f"Drake has no joint '{joint.name}' of the kind {joint.kind}")

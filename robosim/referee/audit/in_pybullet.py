@@ -109,9 +109,7 @@ class InPyBullet:
         for at, begin, joint in zip(
             robot.q_offsets, robot.v_offsets, robot.tree_joints, strict=False
         ):
-            if joint.kind in ("floating", "fixed") and joint.parent is None:
-                continue
-            if joint.kind == "fixed":
+            if joint.kind == "fixed" or (robot.floating_base and begin == 0):
                 continue
             info = self._joints.get(joint.name)
             if info is None or joint.nv != 1 or info[2] not in TURNS:

@@ -160,6 +160,11 @@ class Judge:
                 lost += dropped.of_robosim(stage.robot)
             angles = self.scales.angles | frozenset(opened.angles)
             self.scales = replace(self.scales, angles=angles)
+            if opened.actuators == 0 and _actuated(stage.robot, job):
+                why = f"{title} has none of the file's actuators, and is not run without them"
+                mend = "let torques act in all simulators, with a --controller"
+                self.findings.append(Finding("loading", "error", "the actuators", why, mend))
+                return Judged(name, known.title, "nothing", Failed(name, "", why, "cannot load"))
             if job.kind == HELD and job.table.shape[1] != opened.actuators:
                 # A written file, or one without a robot here, may have other actuators.
                 job = replace(job, table=np.zeros((1, opened.actuators)))
@@ -207,6 +212,13 @@ class Judge:
         except RobosimError:
             return None
         return Source(str(file), kind, robot, self.stage.said.gravity)
+
+
+def _actuated(robot: Mechanism | None, job: Job) -> bool:
+    """Whether the file's actuators may act in a run: servos do so without controls as well."""
+    if robot is None or job.kind != HELD or not robot.actuators:
+        return False
+    return bool(job.table.any()) or any(any(one.bias) for one in robot.actuators)
 
 
 def cannot_load(title: str, why: str) -> Finding:

@@ -109,8 +109,34 @@ def _best_drake(timestep: float) -> Settings:
     return {"contact_approximation": "lagged", "near_rigid_threshold": 0.1}
 
 
-_MENDS = {"mujoco": _mujoco, "drake": _drake, "pybullet": _pybullet}
-_BEST = {"mujoco": _best_mujoco, "drake": _best_drake, "pybullet": _best_pybullet}
+AHEAD = {"gap": 0.01}
+"""Newton's contacts are found before they touch, not within the ground."""
+TIGHT = {"tolerance": 1e-8, "max_iterations": 500}
+
+
+def _newton(check: str, timestep: float) -> tuple[Settings, ...]:
+    dvi: Settings = {"dynamics_solver": "dvi"}
+    return {
+        "penetration": (AHEAD, {**AHEAD, "gamma": 0.2}),
+        "slip": (TIGHT, dvi),
+        "rest": (AHEAD, TIGHT),
+        "limits": ({"beta": 0.2},),
+        "parting": (AHEAD, TIGHT, {**AHEAD, **TIGHT}),
+        "diverged": (TIGHT, dvi),
+    }.get(check, ())
+
+
+def _best_newton(timestep: float) -> Settings:
+    return {**AHEAD, **TIGHT, "beta": 0.2}
+
+
+_MENDS = {"mujoco": _mujoco, "drake": _drake, "pybullet": _pybullet, "newton": _newton}
+_BEST = {
+    "mujoco": _best_mujoco,
+    "drake": _best_drake,
+    "pybullet": _best_pybullet,
+    "newton": _best_newton,
+}
 
 
 def mends(peer: str, checks: Iterable[str], timestep: float) -> list[tuple[str, Settings]]:

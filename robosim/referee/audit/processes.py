@@ -18,8 +18,6 @@ from robosim.referee.audit.messages import receive, send
 from robosim.referee.audit.playing import Ask
 from robosim.referee.audit.runs import Failed, Job, Opened, Run
 
-START = 60.0
-"""Longest time in which a simulator starts and loads the file [s]."""
 _WORDS = 300  # characters of what a simulator has printed
 
 
@@ -114,7 +112,7 @@ class Runner:
 
     def _start(self) -> Opened | Failed:
         self._child = _Child(self.name, self._source)
-        found = self._child.hear(START)
+        found = self._child.hear(PEERS[self.name].start)
         if not isinstance(found, Opened):
             self.close()
         assert isinstance(found, Opened | Failed)
