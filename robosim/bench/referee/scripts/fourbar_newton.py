@@ -25,7 +25,8 @@ for backend in ("padmm", "dvi", "lox"):
     for h in (1e-2,):
         builder = newton.ModelBuilder(gravity=(0.0, 0.0, -9.81))
         Kamino.register_custom_attributes(builder)
-        before, at, joints = -1, (0.0, 0.0, 0.0), []
+        joints: list[int] = []
+        before, at = -1, (0.0, 0.0, 0.0)
         for (middle, inertia), center in zip(RODS, MIDDLES, strict=True):
             moments = wp.mat33(inertia, 0, 0, 0, inertia, 0, 0, 0, inertia)
             rod = builder.add_link(xform=place(*center), mass=1.0, inertia=moments)

@@ -25,7 +25,8 @@ for backend in ("padmm",):
     for h in (1e-2,):
         builder = newton.ModelBuilder(gravity=(0.0, 0.0, -9.81))
         Kamino.register_custom_attributes(builder)
-        before, begin_of, joints = -1, np.zeros(3), []
+        joints: list[int] = []
+        before, begin_of = -1, np.zeros(3)
         for angle in ANGLES:
             down = np.array([-math.sin(angle), 0, -math.cos(angle)])
             turn = wp.quat_from_axis_angle(wp.vec3(0.0, 1.0, 0.0), angle)
