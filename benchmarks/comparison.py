@@ -80,9 +80,9 @@ def unmeasured(rows: list[dict[str, Any]]) -> Iterator[str]:
     """Sentences on scripts that are newer than the results."""
     there = {(row["who"], row["settings"].partition(": ")[0]) for row in rows}
     for engine, name in ENGINES.items():
-        new = [m.title for m in MOTIONS if script(m.name, engine) and (name, m.name) not in there]
+        new = [m.name for m in MOTIONS if script(m.name, engine) and (name, m.name) not in there]
         if new:
-            yield f"Scripts of {name} that were not measured yet: {'; '.join(new)}."
+            yield f"Scripts of {name} that were not measured yet: {', '.join(new)}."
 
 
 def section(motion: Motion, rows: list[dict[str, Any]]) -> str:
