@@ -57,7 +57,7 @@ def page(told: dict[str, Any]) -> str:
         "![errors over CPU times](comparison.png)",
         _wrapped(
             "Times are CPU times of a whole run, without starting and compiling: the median of",
-            "three processes, or of one that takes more than two minutes. Newton is made for GPUs,",
+            "three processes. What takes more than two minutes runs once. Newton is made for GPUs,",
             "and runs on the processor here.",
         ),
         *(section(motion, told["rows"]) for motion in MOTIONS),
