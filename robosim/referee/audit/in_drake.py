@@ -30,6 +30,7 @@ from pydrake.systems.framework import DiagramBuilder
 from robosim import quaternions, safe_xml
 from robosim.description.mechanism import Mechanism
 from robosim.errors import PeerError
+from robosim.referee.audit.of_urdf import frictions_of, on_coordinates, servo_torques
 from robosim.referee.audit.runs import HELD, WORLD, Array, Job, Look, Opened, Touches
 
 FAR = 1e6
@@ -125,12 +126,11 @@ class InDrake:
     def _rub(self, scene: Any) -> None:
         """Friction of all shapes as in robosim, and no contacts within the robot."""
         plant, robot = self.plant, self.robot
-        frictions = {contact.body: contact.friction for contact in robot.contacts}
-        owners = {frame.name: robot.bodies[k].name for k, frame in robot.frames()}
+        friction_of = frictions_of(robot)
         inspector = scene.model_inspector()
         for k in plant.GetBodyIndices(self._model):
             body = plant.get_body(k)
-            mu = frictions.get(owners.get(body.name(), body.name()), 0.0)
+            mu = friction_of(body.name())
             # Drake takes the harmonic mean of two frictions, and the ground has 1.
             own = mu / max(2.0 - mu, 1e-9)
             for geometry in plant.GetCollisionGeometriesForBody(body):
@@ -236,23 +236,18 @@ class InDrake:
         """Torques on joints; a URDF has no actuators with controls."""
         if kind == HELD:
             return
-        robot = self.robot
-        if len(row) == robot.nv:
-            self._torques = np.asarray(row)
-        else:
-            self._torques = np.zeros(robot.nv)
-            self._torques[np.asarray(robot.actuated, dtype=int)] = row
+        self._torques = on_coordinates(self.robot, row)
 
     def step(self, steps: int) -> str | None:
         """Take time steps, until the robot is far away."""
         plant = self.plant
         for _ in range(steps):
             forces = np.zeros(plant.num_velocities())
-            q, v = self._state() if self._gains is not None else (None, None)
+            torques = self._torques
+            if self._gains is not None:
+                torques = torques + servo_torques(self._gains, *self._state())
             for _, begin, _, rate in self._placed:
-                forces[rate] = self._torques[begin]
-                if self._gains is not None:
-                    forces[rate] += self._servo(begin, q, v)
+                forces[rate] = torques[begin]
             plant.get_applied_generalized_force_input_port().FixValue(self._of_plant, forces)
             try:
                 self._simulator.AdvanceTo(self._context.get_time() + plant.time_step())
@@ -262,13 +257,6 @@ class InDrake:
         if not np.isfinite(place).all() or np.abs(place).max() > FAR:
             return "Drake was unstable"
         return None
-
-    def _servo(self, begin: int, q: Any, v: Any) -> float:
-        for row in self._gains:
-            if row["v_index"] == begin and row["implicit"]:
-                asked = row["kp"] * (row["target"] - q[row["q_index"]])
-                return float(asked + row["kd"] * (row["velocity"] - v[begin]))
-        return 0.0
 
     def _state(self) -> tuple[Array, Array]:
         plant, robot = self.plant, self.robot

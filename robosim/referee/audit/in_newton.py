@@ -21,6 +21,7 @@ import warp as wp
 from robosim import quaternions, safe_xml
 from robosim.description.mechanism import Mechanism
 from robosim.errors import PeerError
+from robosim.referee.audit.of_urdf import frictions_of, on_coordinates
 from robosim.referee.audit.runs import HELD, WORLD, Array, Job, Look, Opened, Touches
 
 FAR = 1e6
@@ -112,14 +113,14 @@ class InNewton:
     def _rub(self, builder: Any) -> None:
         """Friction of all shapes as in robosim, and the ground if robosim has it."""
         robot = self.robot
-        frictions = {contact.body: contact.friction for contact in robot.contacts}
-        owners = {frame.name: robot.bodies[k].name for k, frame in robot.frames()}
+        friction_of = frictions_of(robot)
+        frictions = {friction_of(contact.body) for contact in robot.contacts}
         # Kamino takes the mean of two frictions.
-        alike = robot.self_collision and len(set(frictions.values())) == 1
-        ground, part = (max(frictions.values()), 1.0) if alike else (0.0, 2.0)
+        alike = robot.self_collision and len(frictions) == 1
+        ground, part = (max(frictions), 1.0) if alike else (0.0, 2.0)
         for k, body in enumerate(builder.shape_body):
             name = WORLD if body < 0 else _name(builder.body_label[body])
-            builder.shape_material_mu[k] = part * frictions.get(owners.get(name, name), 0.0)
+            builder.shape_material_mu[k] = part * friction_of(name)
         # Otherwise the ground would let bodies through that have a joint with the world.
         for k, parent in enumerate(builder.joint_parent):
             builder.joint_collision_filter_parent[k] &= parent >= 0
@@ -243,12 +244,7 @@ class InNewton:
         """Torques on joints; a URDF has no actuators with controls."""
         if kind == HELD:
             return
-        robot = self.robot
-        if len(row) == robot.nv:
-            self._torques = np.asarray(row)
-        else:
-            self._torques = np.zeros(robot.nv)
-            self._torques[np.asarray(robot.actuated, dtype=int)] = row
+        self._torques = on_coordinates(self.robot, row)
 
     def step(self, steps: int) -> str | None:
         """Take time steps, until the robot is far away."""

@@ -15,6 +15,7 @@ from pybullet_utils.bullet_client import BulletClient
 from robosim import quaternions
 from robosim.description.mechanism import Mechanism
 from robosim.errors import PeerError
+from robosim.referee.audit.of_urdf import frictions_of, on_coordinates, servo_torques
 from robosim.referee.audit.runs import HELD, WORLD, Array, Job, Look, Opened, Touches
 
 FAR = 1e6
@@ -77,11 +78,10 @@ class InPyBullet:
         self._links = {BASE: client.getBodyInfo(body)[0].decode()}
         self._links |= {info[0]: info[12].decode() for info in infos}
         self._joints = {info[1].decode(): info for info in infos}
-        frictions = {contact.body: contact.friction for contact in robot.contacts}
-        owners = {frame.name: robot.bodies[k].name for k, frame in robot.frames()}
+        friction_of = frictions_of(robot)
         for k, name in self._links.items():
             # PyBullet multiplies the frictions of both bodies.
-            friction = frictions.get(owners.get(name, name), 0.0)
+            friction = friction_of(name)
             client.changeDynamics(
                 body, k, linearDamping=0.0, angularDamping=0.0, lateralFriction=friction
             )
@@ -181,35 +181,23 @@ class InPyBullet:
         """Torques on joints; a URDF has no actuators with controls."""
         if kind == HELD:
             return
-        robot = self.robot
-        if len(row) == robot.nv:
-            self._torques = np.asarray(row)
-        else:
-            self._torques = np.zeros(robot.nv)
-            self._torques[np.asarray(robot.actuated, dtype=int)] = row
+        self._torques = on_coordinates(self.robot, row)
 
     def step(self, steps: int) -> str | None:
         """Take time steps, until the robot is far away."""
         client, body = self._client, self._body
         for _ in range(steps):
-            q, v = (None, None) if self._gains is None else self._state()
+            torques = self._torques
+            if self._gains is not None:
+                torques = torques + servo_torques(self._gains, *self._state())
             for _, begin, joint in self._placed:
-                torque = float(self._torques[begin])
-                if self._gains is not None:
-                    torque += self._servo(begin, q, v)
+                torque = float(torques[begin])
                 client.setJointMotorControl2(body, joint, pb.TORQUE_CONTROL, force=torque)
             client.stepSimulation()
         place = np.array(client.getBasePositionAndOrientation(body)[0])
         if not np.isfinite(place).all() or np.abs(place).max() > FAR:
             return "PyBullet was unstable"
         return None
-
-    def _servo(self, begin: int, q: Any, v: Any) -> float:
-        for row in self._gains:
-            if row["v_index"] == begin and row["implicit"]:
-                asked = row["kp"] * (row["target"] - q[row["q_index"]])
-                return float(asked + row["kd"] * (row["velocity"] - v[begin]))
-        return 0.0
 
     def _state(self) -> tuple[Array, Array]:
         robot, client = self.robot, self._client
