@@ -90,9 +90,7 @@ def doctor(
             out.print(f"page: {page}", markup=False, soft_wrap=True)
     if annotate or (annotate is None and os.environ.get("GITHUB_ACTIONS") == "true"):
         _annotate(found)
-    if fail_on != NEVER and any(
-        one.severity in SEVERITIES[: SEVERITIES.index(fail_on) + 1] for one in found.findings
-    ):
+    if fail_on != NEVER and found.at_least(fail_on):  # type: ignore[arg-type]
         raise typer.Exit(1)
 
 

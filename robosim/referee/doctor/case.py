@@ -11,7 +11,7 @@ import numpy as np
 from robosim.description.body import Body, Geometry
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
-from robosim.errors import ModelError, RobosimError
+from robosim.errors import ModelError, RobosimError, StateError
 from robosim.referee.doctor.document import Document
 from robosim.validation import Array
 
@@ -48,7 +48,7 @@ class Hull:
         hull = hull_of(points)
         self.points: Array = points[hull.vertices]
         self.planes: Array = hull.equations
-        solid = convex_hull(points)
+        solid = convex_hull(self.points)
         self.volume = float(solid.volume)
         self.center: Array = solid.center
         self.moments: Array = solid.inertia / solid.volume
@@ -117,6 +117,19 @@ class Case:
             return np.asarray(np.linalg.inv(mass))
         except (RobosimError, np.linalg.LinAlgError):
             return None
+
+    @cached_property
+    def begins(self) -> bool:
+        """Whether a simulation finds a start at which all loops close."""
+        from robosim.simulation import Simulation
+
+        try:
+            Simulation(self.model, islands=False)
+        except StateError:
+            return False
+        except RobosimError:
+            return True  # another fault, which others tell
+        return True
 
     @cached_property
     def touching(self) -> Simulation | None:
