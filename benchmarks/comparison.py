@@ -29,6 +29,7 @@ BEGIN, END = "<!-- comparison -->", "<!-- end of comparison -->"
 STEPS = (1e-2, 2e-3, 1e-3)  # [s], of the columns
 NAMES = {
     "mujoco": "MuJoCo", "drake": "Drake", "pybullet": "PyBullet", "newton": "Newton",
+    "genesis": "Genesis",
 }  # fmt: skip
 
 
@@ -57,15 +58,15 @@ def page(told: dict[str, Any]) -> str:
         "![errors over CPU times](comparison.png)",
         _wrapped(
             "Times are CPU times of a whole run, without starting and compiling: the median of",
-            "three processes. What takes more than two minutes runs once. Newton is made for GPUs,",
-            "and runs on the processor here.",
+            "three processes. What takes more than two minutes runs once. Newton and Genesis",
+            "are made for GPUs, and run on the processor here.",
         ),
         *(section(motion, told["rows"]) for motion in MOTIONS),
         better(told),
         _wrapped(
             *unmeasured(told["rows"]),
-            "Genesis is missing here. Motions that are computed to an accuracy are in",
-            "[accuracy](accuracy.md), also by Drake's CENIC.",
+            "Motions that are computed to an accuracy are in [accuracy](accuracy.md), also by",
+            "Drake's CENIC.",
         ),
     ]
     return "\n\n".join(parts) + "\n"
@@ -165,7 +166,7 @@ def _quicker(motion: Motion, rows: list[dict[str, Any]]) -> Iterator[str]:
 
 def readme_table(told: dict[str, Any]) -> str:
     """The table of README: the smallest error of each simulator at 2 ms."""
-    who = ["robosim", "MuJoCo", "Drake", "PyBullet", "Newton (Kamino)"]
+    who = ["robosim", "MuJoCo", "Drake", "PyBullet", "Newton (Kamino)", "Genesis"]
     lines = [
         f"| error at 2 ms | robosim | MuJoCo, default | {', '.join(who[1:2])}, best | "
         f"{' | '.join(who[2:])} |",

@@ -19,6 +19,7 @@ PEERS = {
     "pybullet": ("pybullet", "PyBullet", "engines"),
     "drake": ("pydrake", "Drake", "engines"),
     "newton": ("newton", "Newton (Kamino)", "engines"),
+    "genesis": ("genesis", "Genesis", "genesis"),
 }
 
 
@@ -114,6 +115,7 @@ def versions() -> dict[str, str | None]:
         "pybullet": "pybullet",
         "drake": "drake",
         "newton": "newton",
+        "genesis": "genesis-world",
     }
     found: dict[str, str | None] = {}
     for peer, distribution in distributions.items():

@@ -12,6 +12,7 @@ ENGINES = {
     "drake": "Drake",
     "pybullet": "PyBullet",
     "newton": "Newton (Kamino)",
+    "genesis": "Genesis",
 }
 """Names of simulators, by the end of the names of their scripts."""
 
