@@ -161,13 +161,14 @@ class Engine(Alone):
         """Take steps `begin` to `end` of a run in compiled code."""
         if not self._stepping.acquire(False):
             raise StateError(BUSY)
-        counters, infos, done = self.counters, run.values.infos, np.array([begin])
+        counters, infos, done = self.counters, run.values.infos, np.array([begin, 0])
         try:
             self.calls.run(self.address, run.address, done, end)
         finally:
             # An interrupt is raised when compiled code returns, with the steps that were done.
             reached = int(done[0])
             counters.steps += reached - begin
+            counters.above_tolerance += int(done[1])
             if reached > begin:
                 counters.last = infos, reached - 1
             self._stepping.release()

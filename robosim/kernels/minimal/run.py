@@ -20,12 +20,17 @@ from robosim.kernels.step.run import apply_controls, control, servo_torques
 
 @kernel
 def run_steps(on, run, done, end):
-    """Take steps done[0] to `end` of a run; leaves done[0] at the step that failed, or at `end`."""
+    """Take steps done[0] to `end` of a run; leaves done[0] at the step that failed, or at `end`.
+
+    done[1] counts those in which rounding left more of the equations than the tolerance.
+    """
     for k in range(done[0], end):
         apply_controls(on.state, on.loads, on.options, run, k)
         if step(on, run.infos[k]) != CONVERGED:
             return
         servo_torques(run, k, on.state, on.loads, on.options.dt)
+        if run.infos[k].residual > on.options.tolerance:
+            done[1] += 1
         done[0] = k + 1
 
 
