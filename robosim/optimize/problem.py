@@ -147,7 +147,7 @@ class Problem:
         where = self._place(function, at, ANYWHERE)
         inner = count("between", between) if between else 0
         if inner and where != "all":
-            raise OptionError(f"between needs constraints at \"all\" control points, not at {at!r}")
+            raise OptionError(f'between needs constraints at "all" control points, not at {at!r}')
         low, high = np.asarray(lower, dtype=float), np.asarray(upper, dtype=float)
         name = name or f"constraint {len(self._wanted) + 1}"
         if np.any(np.isnan(low)) or np.any(np.isnan(high)) or np.any(low > high):

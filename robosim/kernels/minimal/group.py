@@ -17,6 +17,7 @@ from robosim.kernels.equations.vectors import dot6
 from robosim.kernels.minimal.elimination import clear_answers, factor_tree, solve_tree
 from robosim.kernels.minimal.forces import (
     add_held_wrench,
+    damping_along,
     drag_wrench,
     drags,
     forces_along,
@@ -140,7 +141,8 @@ def factor_step(on):
         if link.v >= 0:
             coordinate = on.model.coordinates[link.v]
             _, slope = servo_impulse(on, i, work.x[1, i])
-            e.L[i, 0, 0] = coordinate.armature / dt + 0.5 * coordinate.damping - slope
+            damping = damping_along(on, link.v, 0)
+            e.L[i, 0, 0] = coordinate.armature / dt + 0.5 * damping - slope
     return factor_tree(segments, e, None)
 
 
