@@ -206,6 +206,13 @@ def run(setup: Setup) -> Result:
     return told_of(problems, curves)
 
 
+def told_first(value: float, samples: float, clock: float) -> str:
+    """When a value was reached first, in actions and in seconds."""
+    if not np.isfinite(samples):
+        return f"{value:g} not reached"
+    return f"from {value:g} on after {samples / 1e3:.0f} thousand actions, {clock:.0f} s"
+
+
 def told_of(problems: dict[str, Problem], curves: dict[tuple[str, str], Curve]) -> Result:
     """The result of all methods."""
     targets, sentences = [], []
@@ -226,11 +233,9 @@ def told_of(problems: dict[str, Problem], curves: dict[tuple[str, str], Curve]) 
         fewest = f"{name}: actions, over the fewest of others, or over all where these never do"
         targets.append(Target(fewest, samples / min(others), 1.0, full_only=True))
         said = [
-            f"{method} {best:.2f}" + (f" (from {problem.enough:g} on after {samples / 1e3:.0f} "
-                                      f"thousand actions, {clock:.0f} s)"
-                                      if np.isfinite(samples) else f" ({problem.enough:g} not reached)")
+            f"{method} {best:.2f} ({told_first(problem.enough, samples, clock)})"
             for method, (best, samples, clock) in reached.items()
-        ]  # fmt: skip
+        ]
         sentences.append(f"{name}: {', '.join(said)}.")
 
     def draw(figure: Figure) -> None:
