@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from robosim.control.at_nodes import AtNodes
 from robosim.control.controllers import (
     BUILT_IN,
     GAINS,
@@ -27,6 +28,7 @@ __all__ = [
     "PD",
     "PID",
     "Array",
+    "AtNodes",
     "Compiled",
     "Controller",
     "DCMotor",

@@ -73,6 +73,8 @@ def outcome_table(summary: dict[str, Any], plot: str) -> Table:
     row("simulated", f"{s['seconds']:.6g} s in {s['wall_seconds']:.3g} s{factor}")
     each = f", {s['us_per_step']:.3g} us each" if s["us_per_step"] is not None else ""
     row("steps", f"{s['steps']} of {1e3 * s['timestep']:.4g} ms{each}")
+    if s["steps_above_tolerance"]:
+        row("above tolerance", f"{s['steps_above_tolerance']} steps, by rounding")
     if s["newton_iterations_mean"] is not None:
         row(
             "Newton iterations",

@@ -103,6 +103,22 @@ class Multipliers(NamedTuple):
     change: Array  # (m,) direction of the impulses
 
 
+class Law(NamedTuple):
+    """Torques u(t, q, v) at the control points [Fan2018, Assumption 1], beside those that are held.
+
+    Zero without a law.
+    """
+
+    address: NDArray[np.int64]  # (1,) of a compiled function (t, q, v, tau), 0 for none
+    time: Array  # (1,) [s] of the knot
+    torques: Array  # (s + 1, rates)
+    stiffness: Array  # (s + 1, nv) their slopes by the same coordinate, of hinges and slides
+    damping: Array  # (s + 1, nv)
+    q: Array  # (nq,) at a control point
+    v: Array  # (nv,)
+    tried: Array  # (rates,)
+
+
 class Work(NamedTuple):
     """Scratch memory; `bases`, nodes[0] and the factors in `mass` are kept from the knot."""
 
@@ -121,6 +137,7 @@ class Work(NamedTuple):
     ends: Array  # (n,) momenta along the links' coordinates at the end of the step
     acceleration: Array  # (n,) of the links' coordinates at the knot
     quaternion: Array  # (4, 4)
+    law: Law
     multipliers: Multipliers | None
     rotations: Rotations | None  # of Galerkin integrators
 
@@ -175,6 +192,19 @@ def make_multipliers(m: int, n: int) -> Multipliers:
     return Multipliers(*(np.zeros(shape) for shape in shapes))
 
 
+def make_law(s: int, nq: int, nv: int, rates: int) -> Law:
+    """Memory for a law that there is not yet, of torques along all coordinates that have rates."""
+    points = np.zeros((s + 1, rates)), np.zeros((s + 1, nv)), np.zeros((s + 1, nv))
+    return Law(
+        np.zeros(1, dtype=np.int64),
+        np.zeros(1),
+        *points,
+        np.zeros(nq),
+        np.zeros(nv),
+        np.zeros(rates),
+    )
+
+
 def make_minimal(tree: Tree, nq: int, nb: int, options: Options) -> Minimal:
     """Memory for a robot, whose state is not set yet."""
     n, nv = len(tree.segments), len(tree.coordinates)
@@ -201,6 +231,7 @@ def make_minimal(tree: Tree, nq: int, nb: int, options: Options) -> Minimal:
         ends=np.zeros(n),
         acceleration=np.zeros(n),
         quaternion=np.zeros((4, 4)),
+        law=make_law(s, nq, nv, nv),
         rotations=None if tree.rule is None else make_rotations(tree, m, s),
         multipliers=None if held is None else make_multipliers(len(held), n),
     )

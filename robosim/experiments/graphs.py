@@ -9,11 +9,8 @@ has. On a busy machine, times with several threads would depend on how long thre
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -28,6 +25,7 @@ from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
 from robosim.experiments.experiment import Experiment, Result, Setup
 from robosim.kernels.compiler.jit import entry
 from robosim.kernels.solve.graph.ldu import ldu_factor, ldu_solve
+from robosim.measuring.one_thread import measured_apart
 from robosim.measuring.runs import exponent
 from robosim.measuring.target import Target
 
@@ -155,22 +153,6 @@ def time_dense(F: Array, b: Array) -> tuple[float, Array]:
     return time.perf_counter() - start, np.asarray(x, dtype=np.float64)
 
 
-def measure_apart(shapes: Sequence[tuple[int, ...]], repetitions: int) -> Iterator[dict[str, Any]]:
-    """`measure` for each shape, in a process whose linear algebra has one thread."""
-    threads = dict.fromkeys(
-        ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"),
-        "1",
-    )
-    command = f"from {__name__} import measure_all; measure_all({list(shapes)}, {repetitions})"
-    with subprocess.Popen(
-        [sys.executable, "-c", command], env={**os.environ, **threads}, stdout=subprocess.PIPE
-    ) as process:
-        for line in process.stdout or ():
-            yield json.loads(line)
-    if process.returncode:
-        raise subprocess.CalledProcessError(process.returncode, process.args)
-
-
 def measure_all(shapes: Sequence[tuple[int, ...]], repetitions: int) -> None:
     """Print a line of JSON for each shape; runs in the other process."""
     time_sparse(sparse_system(1, [], [0], np.eye(6), np.ones(6)))  # compiles
@@ -189,7 +171,7 @@ def run_graphs(setup: Setup) -> Result:
     ours: dict[str, dict[str, list[float]]] = {}
     for name, sizes in shapes.items():
         rows = []
-        for row in measure_apart(sizes, repetitions):
+        for row in measured_apart(__name__, f"measure_all({list(sizes)}, {repetitions})"):
             rows.append(row)
             setup.note(f"{name}, {row['n']} nodes")
         ours[name] = {key: [row[key] for row in rows] for key in rows[0]}

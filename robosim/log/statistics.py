@@ -90,6 +90,8 @@ class RunStatistics:
             - steps; seconds: simulated time [s]
             - wall_seconds: time spent on simulating [s]; us_per_step; real_time_factor
             - newton_iterations_mean, newton_iterations_max
+            - steps_above_tolerance: steps whose residual rounding left above `tolerance`; None in
+              maximal coordinates
             - failed_steps; divided_steps: steps that took substeps; substeps: their substeps
             - max_constraint_violation_m; min_gap_m: None without contacts
             - largest_effort: the largest effort relative to its limit (joint, effort, limit,
@@ -116,6 +118,7 @@ class RunStatistics:
             "real_time_factor": _finite(seconds / wall) if wall > 0 else None,
             "newton_iterations_mean": self._iterations / steps if steps else None,
             "newton_iterations_max": self._iterations_max,
+            "steps_above_tolerance": getattr(sim, "steps_above_tolerance", None),
             "failed_steps": failed_steps,
             "divided_steps": self._divided,
             "substeps": self._substeps,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from robosim import quaternions
 from robosim.compiled.arrays import assign_all, copied
-from robosim.compiled.minimal import RIQN, Loads, Minimal, Options, Tree, make_minimal
+from robosim.compiled.minimal import RIQN, Loads, Minimal, Options, Tree, make_law, make_minimal
 from robosim.compiled.records.minimal import TURN
 from robosim.description.massless import without_inertia
 from robosim.description.mechanism import Mechanism
@@ -54,6 +54,7 @@ class Engine(Alone):
     """
 
     single: Handle
+    has_nodes = True
 
     def __init__(
         self, robot: Mechanism, model_of: Callable[[Mechanism], Tree], options: Options
@@ -62,8 +63,10 @@ class Engine(Alone):
         self.counters = Counters()
         parts = make_minimal(model_of(robot), robot.nq, len(robot.bodies), options)
         # Runs also pass forces on the coordinates of joints that close loops; these are zero.
-        loads = parts.loads._replace(tau=np.zeros(robot.v_offsets[-1]))
-        self._begin(parts._replace(loads=loads))
+        rates = robot.v_offsets[-1]
+        loads = parts.loads._replace(tau=np.zeros(rates))
+        law = make_law(len(parts.work.x) - 1, robot.nq, robot.nv, rates)
+        self._begin(parts._replace(loads=loads, work=parts.work._replace(law=law)))
 
     def _begin(self, parts: Minimal) -> None:
         self.parts = parts
@@ -161,18 +164,27 @@ class Engine(Alone):
         """Take steps `begin` to `end` of a run in compiled code."""
         if not self._stepping.acquire(False):
             raise StateError(BUSY)
-        counters, infos, done = self.counters, run.values.infos, np.array([begin])
+        counters, infos, done = self.counters, run.values.infos, np.array([begin, 0])
         try:
             self.calls.run(self.address, run.address, done, end)
         finally:
             # An interrupt is raised when compiled code returns, with the steps that were done.
             reached = int(done[0])
             counters.steps += reached - begin
+            counters.above_tolerance += int(done[1])
             if reached > begin:
                 counters.last = infos, reached - 1
             self._stepping.release()
         if reached < end:
             raise self.failure(infos[reached])
+
+    def act_by(self, law: int) -> None:
+        """Let the compiled function at an address give torques at control points; 0 for none."""
+        own = self.parts.work.law
+        own.address[0] = law
+        if not law:
+            for values in (own.torques, own.stiffness, own.damping):
+                values[:] = 0.0
 
     def violation(self) -> float:
         """The largest violation of a joint or coupling at the knot [m, sine of half an angle]."""

@@ -164,6 +164,14 @@ class MinimalSimulation(Contactless):
         """Steps of order four, as `robosim.Simulation` counts them."""
         return self.steps if self.order == 4 else 0
 
+    @property
+    def steps_above_tolerance(self) -> int:
+        """Number of steps since the state was set whose residual stayed above `tolerance`.
+
+        Rounding left so much of their equations, as it does in long chains. See `tolerance`.
+        """
+        return self.engine.counters.above_tolerance
+
     def constraint_violation(self) -> float:
         """Largest violation of a loop or coupling at the knot [m, or the sine of half an angle].
 

@@ -10,6 +10,20 @@ from robosim.optimize.hinges import hinge_angles, spins, turned_on
 from robosim.validation import Array
 
 
+def powers_of(c: Array, smooth: bool) -> Array:
+    """Maps values at the parts c of a step to coefficients of powers of the part.
+
+    With `smooth`, values are followed by the slopes at the beginning and at the end.
+    """
+    n = len(c) + 2 * smooth
+    rows = np.vander(c, n, increasing=True)
+    if smooth:
+        slopes = np.zeros((2, n))
+        slopes[0, 1], slopes[1] = 1.0, np.arange(n)
+        rows = np.vstack((rows, slopes))
+    return np.asarray(np.linalg.inv(rows))
+
+
 class Curve:
     """Coordinates between control points, by the polynomials of the integrator.
 
@@ -53,18 +67,14 @@ class Curve:
         for i, j in self._turns:
             x[:, i : i + 3] = [hinge_angles(rows[0, j : j + 4], row[j : j + 4]) for row in rows]
         if self.v is None:
-            return np.asarray(np.linalg.solve(np.vander(c, s + 1, increasing=True), x))
+            return powers_of(c, smooth=False) @ x
         ends = []
         for a, v in ((0, self.v[k]), (s, self.v[k + 1])):
             rates = dt * v
             for i, _ in self._turns:
                 rates[i : i + 3] = np.linalg.solve(spins(x[a, i : i + 3]), rates[i : i + 3])
             ends.append(rates)
-        n = s + 3
-        values = np.vander(c, n, increasing=True)
-        slopes = np.zeros((2, n))
-        slopes[0, 1], slopes[1] = 1.0, np.arange(n)
-        return np.asarray(np.linalg.solve(np.vstack((values, slopes)), np.vstack((x, ends))))
+        return powers_of(c, smooth=True) @ np.vstack((x, ends))
 
     def _state(self, k: int, factors: Array, elapsed: float) -> tuple[Array, Array]:
         dt = float(self.t[k + 1] - self.t[k])

@@ -327,7 +327,7 @@ class Layout:
             read_only(np.array(v)), read_only(np.array(u)), read_only(self.times),
             read_only(points), named, read_only(parts.weight * own[:, :m]), dict(violation),
             answer.cost, iterations, tolerance, read_only(own),
-            all(touch.holds for touch in parts.touches),
+            parts.smooth,
         )  # fmt: skip
 
 

@@ -130,6 +130,7 @@ class Problem:
         upper: ArrayLike = 0.0,
         at: str | float = "all",
         name: str | None = None,
+        between: int = 0,
     ) -> Problem:
         """Add limits for one or several expressions; equal limits are equations.
 
@@ -139,8 +140,14 @@ class Problem:
         lower, upper : float or (n,); -inf and inf for none
         at : "all" control points, "knots", "start", "end", or float [s], the nearest knot
         name : str, the key in `Trajectory.violation`
+        between : int
+            With "all": also at so many evenly spaced times between each two control points, on the
+            curve of `Trajectory.sample`. There the moment has no contact forces.
         """
         where = self._place(function, at, ANYWHERE)
+        inner = count("between", between) if between else 0
+        if inner and where != "all":
+            raise OptionError(f'between needs constraints at "all" control points, not at {at!r}')
         low, high = np.asarray(lower, dtype=float), np.asarray(upper, dtype=float)
         name = name or f"constraint {len(self._wanted) + 1}"
         if np.any(np.isnan(low)) or np.any(np.isnan(high)) or np.any(low > high):
@@ -148,7 +155,7 @@ class Problem:
                 f"limits of '{name}' must be numbers, lower ones first, not {low.tolist()} and "
                 f"{high.tolist()}"
             )
-        self._wanted.append(Wanted(name, function, where, low, high))
+        self._wanted.append(Wanted(name, function, where, low, high, inner))
         return self
 
     def contact(

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from robosim.compiled.building.segments import lobatto
 from robosim.errors import OptionError
+from robosim.optimize.curves import powers_of
 from robosim.optimize.local import Local, Rows
 from robosim.optimize.moments import Moment
 from robosim.optimize.standing import Held, sticking
@@ -58,13 +59,17 @@ class Term(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """A constraint of the user; `at` is as in `Term`, or "knots"."""
+    """A constraint of the user; `at` is as in `Term`, or "knots".
+
+    `between` is the number of times between each two control points at which it holds as well.
+    """
 
     name: str
     function: Asked
     at: str | int
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
+    between: int = 0
 
 
 class Point(NamedTuple):
@@ -99,6 +104,8 @@ class Transcription:
         Numbers of unknowns of a knot, and of a control point between knots.
     weight : float [N]
         Unit of the unknown forces.
+    smooth : bool
+        Whether velocities are continuous, as there are no impacts.
     """
 
     def __init__(
@@ -119,6 +126,7 @@ class Transcription:
         self.forces = len(rows) + sum(touch.forces for touch in touches)
         self.knot = 2 * robot.nv + robot.nu + self.forces
         self.inner = robot.nv + self.forces
+        self.smooth = all(touch.holds for touch in self.touches)
         self.stride = self.knot + (stages - 1) * self.inner
         self.unknowns = steps * self.stride + self.knot
         self.given = 2 + 4 * len(model.turns)  # time, relaxation, and quaternions of a knot
@@ -318,6 +326,12 @@ class Transcription:
             if one.at in ("all", "knots"):
                 for moment in moments[: s if one.at == "all" else 1]:
                     rows.within(one.name, value_of(one, moment), one.lower, one.upper)
+        slopes = (dt * rates_at for rates_at in (a["v"], ends_at))
+        values = [*thetas, *(slopes if self.smooth else ())]
+        inner = {n: self._inside(n, values, bases, a["u"], b["u"], t) for n in counts(wanted)}
+        for one in wanted:
+            for moment in inner.get(one.between, ()):
+                rows.within(one.name, value_of(one, moment), one.lower, one.upper)
         local = Local(ca.vertcat(begin, *middle, end), given, rows)
         for term in costs:
             if term.at == "all":
@@ -325,6 +339,36 @@ class Transcription:
                 total = sum(dt * w * value for w, value in zip(rule.w, values, strict=True))
                 local.add_cost(term.name, total)
         return local
+
+    def _inside(
+        self,
+        n: int,
+        values: Sequence[Expression],
+        bases: list[Expression],
+        first: Expression,
+        last: Expression,
+        t: Expression,
+    ) -> list[Moment]:
+        """Moments at n evenly spaced times between each two control points of a step.
+
+        `values` are theta at the control points, with slopes over the step at both ends where the
+        motion is smooth. Torques change from `first` to `last`.
+        """
+        factors = powers_of(self.rule.c, self.smooth)
+        found = []
+        for part in inner_parts(self.rule.c, n):
+            powers = part ** np.arange(len(values))
+            climbs = np.arange(1, len(values)) * powers[:-1]
+            theta, slope = (
+                sum(float(w) * value for w, value in zip(weights, values, strict=True))
+                for weights in (powers @ factors, climbs @ factors[1:])
+            )
+            rates = slope / self.dt
+            v = self.model.velocities(theta, rates)
+            placed = self.model.place(theta, rates, bases)
+            q, u = self.model.coordinates(theta, bases), first + part * (last - first)
+            found.append(Moment(self.model, placed, t + part * self.dt, q, v, u, {}))
+        return found
 
     def start(self, costs: Sequence[Term], wanted: Sequence[Wanted], closes: bool) -> Local:
         """The first knot; `closes`: with rows for loops and gaps, see `Layout.closes`."""
@@ -408,6 +452,17 @@ class Transcription:
             if term.at == where:
                 local.add_cost(term.name, scalar(term, moment))
         return local
+
+
+def counts(wanted: Sequence[Wanted]) -> list[int]:
+    """The different numbers of times between control points that constraints ask for."""
+    return sorted({one.between for one in wanted} - {0})
+
+
+def inner_parts(c: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+    """Parts of a step (m,): n evenly spaced ones between each two of c."""
+    within = np.arange(1, n + 1) / (n + 1)
+    return (c[:-1, None] + np.diff(c)[:, None] * within).ravel()
 
 
 def add_contact(

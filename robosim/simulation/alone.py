@@ -19,6 +19,7 @@ class Alone:
     """An engine that one thread at a time uses; see `robosim.simulation.driver.Stepped`."""
 
     counters: Counters
+    has_nodes = False  # whether laws of torques may act at control points within a step
     is_busy: Callable[[], bool]
 
     @property
@@ -43,6 +44,10 @@ class Alone:
     def advance_once(self, run: Handle) -> None:
         """Take the only step of a run."""
         self.advance(run, 0, 1)
+
+    def act_by(self, law: int) -> None:
+        """Let the compiled function at an address act within steps, or none for 0."""
+        assert law == 0, "only steps in joint coordinates have control points"
 
     def refuse_if_busy(self) -> None:
         """Raise a StateError while another thread takes steps."""

@@ -29,6 +29,8 @@ class Counters:
     ----------
     start_time : float [s]
     steps, fourth_order_steps : int
+    above_tolerance : int
+        Steps in joint coordinates in which rounding left more of the equations than the tolerance.
     away : int
         Steps that the solver with multipliers still takes for the articulated one, or `DUE`.
     stay : int
@@ -43,6 +45,7 @@ class Counters:
     start_time: float = 0.0
     steps: int = 0
     fourth_order_steps: int = 0
+    above_tolerance: int = 0
     away: int = 0
     stay: int = FIRST_STAY
     came_back: int = 0

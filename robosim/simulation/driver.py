@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from robosim.control.at_nodes import AtNodes
 from robosim.control.controllers import PD, Compiled, Controller
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError, OptionError
@@ -52,11 +53,13 @@ class Stepped(Protocol):
     def notices(self) -> Noticing: ...
 
     single: Handle
+    has_nodes: bool
 
     def is_busy(self) -> bool: ...
     def refuse_if_busy(self) -> None: ...
     def advance(self, run: Handle, begin: int, end: int) -> None: ...
     def advance_once(self, run: Handle) -> None: ...
+    def act_by(self, law: int) -> None: ...
 
 
 class Driver:
@@ -155,17 +158,19 @@ class Driver:
             n = size if left is None else min(size, left)
             begin = counters.steps
             error: Exception | None = None
-            moving, address = None, 0
+            moving, address, acts = None, 0, False
             if isinstance(control, PD):
                 moving = control.moving(engine.time + engine.timestep * np.arange(n))
             if isinstance(control, Compiled):
                 address = control.address
-            gains = None if control is None or isinstance(control, Compiled) else held.gains
+            compiled = isinstance(control, Compiled | AtNodes)
+            gains = None if control is None or compiled else held.gains
             handle = self._handle(n, moving, address, every, gains)
             felt = None if read is None else Felt(read, begin, n, every)
             try:
-                if control is None or isinstance(control, PD | Compiled):
+                if control is None or isinstance(control, PD) or compiled:
                     self.refuse_if_busy()
+                    acts = self._act_by(control, sim)
                     if felt is not None:
                         felt.note(0)  # before the torques of the last step are overwritten
                     held.hold(None, "")
@@ -180,6 +185,9 @@ class Driver:
                     self._controlled_steps(sim, control, handle, n, felt)
             except Exception as raised:
                 error = raised
+            finally:
+                if acts:
+                    engine.act_by(0)
             done = counters.steps - begin
             engine.notices.of_steps(handle.values.infos[:done], begin == 0)
             if done:
@@ -194,6 +202,15 @@ class Driver:
                 raise error
             if left is not None:
                 left -= n
+
+    def _act_by(self, control: Controller | None, sim: Formulation) -> bool:
+        """Let a law act at the control points of steps, if it is one; whether it is."""
+        if not isinstance(control, AtNodes):
+            return False
+        if not self._engine.has_nodes:
+            control(sim)  # raises
+        self._engine.act_by(control.address)
+        return True
 
     def _controlled_steps(
         self, sim: Formulation, control: Controller, run: Handle, n: int, felt: Felt | None

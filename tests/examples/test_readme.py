@@ -39,7 +39,7 @@ SNIPPETS += [*SENSING, *PICTURES, *MOTORS]
 
 
 def test_there_are_some() -> None:
-    assert (len(README), len(BUILDING), len(DYNAMICS), len(INTEGRATORS)) == (3, 8, 6, 2)
+    assert (len(README), len(BUILDING), len(DYNAMICS), len(INTEGRATORS)) == (3, 8, 6, 3)
     assert (len(SENSING), len(PICTURES), len(MOTORS)) == (4, 2, 3)
 
 

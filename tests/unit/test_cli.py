@@ -31,7 +31,8 @@ Run = Callable[..., Any]
 COMMANDS = ("models", "info", "view", "simulate", "replay", "compare", "plot")
 JSON_KEYS = {
     "steps", "seconds", "us_per_step", "real_time_factor", "newton_iterations_mean",
-    "newton_iterations_max", "failed_steps", "substeps", "max_constraint_violation_m",
+    "newton_iterations_max", "steps_above_tolerance", "failed_steps", "substeps",
+    "max_constraint_violation_m",
     "min_gap_m", "largest_effort", "steps_beyond_effort_limits", "fell", "energy_initial",
     "energy_final", "final_base_position", "final_q",
 }  # fmt: skip

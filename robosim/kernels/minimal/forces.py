@@ -1,11 +1,15 @@
 """What acts on links and along coordinates at a control point."""
 
+from robosim.kernels.compiler.addresses import call_controller
 from robosim.kernels.compiler.jit import kernel
+from robosim.kernels.equations.algebra import assign
 from robosim.kernels.equations.joint_forces import half_log, potential_slope, servo_torque
 from robosim.kernels.equations.vectors import crossed, turned, turned_back
 from robosim.kernels.minimal.logarithm import cotangent_factors
 from robosim.kernels.minimal.place import turn_on
 from robosim.kernels.minimal.twists import link_twist, world_wrench
+
+NUDGE = 1e-7  # of coordinates [rad, m] and rates, for slopes of a law
 
 
 @kernel
@@ -139,21 +143,28 @@ def spring_slope(c, v, x, y, z, turn):
 
 
 @kernel
+def rotation_rate(on, i, a):
+    """Angular velocity of a free rotation, of which i is the third hinge; child axes."""
+    work, link = on.work, on.model.segments[i]
+    d, e, f = 0.0, 0.0, 0.0
+    for j in range(i - 2, i + 1):
+        S, rate = work.nodes[a, j].S, work.rates[a, j]
+        d, e, f = d + rate * S[3], e + rate * S[4], f + rate * S[5]
+    d, e, f = turned_back(work.nodes[a, i].R, d, e, f)
+    return turned_back(link.after, d, e, f)
+
+
+@kernel
 def child_torque(on, i, a):
     """Torque of a free rotation, of which i is the third hinge, at control point a; child axes.
 
     What is held, a damper for each axis, and springs.
     """
     work, link, c = on.work, on.model.segments[i], on.model.coordinates
-    tau, R, v = on.loads.tau, work.nodes[a, i].R, link.v
-    x, y, z = tau[v - 2], tau[v - 1], tau[v]
+    tau, own, v = on.loads.tau, work.law.torques[a], link.v
+    x, y, z = tau[v - 2] + own[v - 2], tau[v - 1] + own[v - 1], tau[v] + own[v]
     if c[v - 2].damping != 0.0 or c[v - 1].damping != 0.0 or c[v].damping != 0.0:
-        d, e, f = 0.0, 0.0, 0.0
-        for j in range(i - 2, i + 1):
-            S, rate = work.nodes[a, j].S, work.rates[a, j]
-            d, e, f = d + rate * S[3], e + rate * S[4], f + rate * S[5]
-        d, e, f = turned_back(R, d, e, f)
-        d, e, f = turned_back(link.after, d, e, f)
+        d, e, f = rotation_rate(on, i, a)
         x, y, z = x - c[v - 2].damping * d, y - c[v - 1].damping * e, z - c[v].damping * f
     if c[v - 2].stiffness != 0.0 or c[v - 1].stiffness != 0.0 or c[v].stiffness != 0.0:
         d, e, f = turn_vector(on, i, a)
@@ -171,6 +182,12 @@ def rotation_torque(on, i, a):
 
 
 @kernel
+def damping_along(on, v, a):
+    """By how much forces along a coordinate fall with its rate, by its damper and by a law."""
+    return on.model.coordinates[v].damping - on.work.law.damping[a, v]
+
+
+@kernel
 def forces_along(on, i, a, x, rate):
     """All forces along the coordinate of link i at a control point but servos, and two slopes.
 
@@ -183,11 +200,82 @@ def forces_along(on, i, a, x, rate):
         d, e, f = rotation_torque(on, i + 3 - link.turn, a)
         S = on.work.nodes[a, i].S
         along = S[3] * d + S[4] * e + S[5] * f
-        return along, -coordinate.stiffness, -coordinate.damping
-    force, slope, damping = coordinate_force(
-        coordinate, on.model.pieces, on.state.q[link.q] + x, rate
-    )
-    return force + on.loads.tau[link.v], slope, damping
+        return along, -coordinate.stiffness, -damping_along(on, link.v, a)
+    force, slope, _ = coordinate_force(coordinate, on.model.pieces, on.state.q[link.q] + x, rate)
+    law, v = on.work.law, link.v
+    force += on.loads.tau[v] + law.torques[a, v]
+    return force, slope + law.stiffness[a, v], -damping_along(on, v, a)
+
+
+@kernel
+def read_point(on, a):
+    """law.q and law.v at control point a, where links have been placed."""
+    work, law = on.work, on.work.law
+    for i in range(on.model.segments.shape[0]):
+        link = on.model.segments[i]
+        if link.v >= 0 and link.turn == 0:
+            law.q[link.q] = on.state.q[link.q] + work.x[a, i]
+            law.v[link.v] = work.rates[a, i]
+        if link.turn == 3:
+            r = law.q[link.q : link.q + 4]
+            assign(on.state.q[link.q : link.q + 4], r)
+            turn_on(work.x[a, i - 2], work.x[a, i - 1], work.x[a, i], work.quaternion[0:3], r)
+            d, e, f = rotation_rate(on, i, a)
+            law.v[link.v - 2], law.v[link.v - 1], law.v[link.v] = d, e, f
+
+
+@kernel
+def find_torques(on):
+    """The torques of a law at all control points, and their slopes, where links have been placed.
+
+    Slopes are differences; the direction needs them, and the solution does not.
+    """
+    law, dt = on.work.law, on.options.dt
+    for a in range(law.torques.shape[0]):
+        time = law.time[0] + dt * part_of(on.model.rule, a)
+        read_point(on, a)
+        call_law(law, time, law.torques[a])
+        for i in range(on.model.segments.shape[0]):
+            link = on.model.segments[i]
+            if link.v >= 0:
+                law.damping[a, link.v] = slope_of(law, time, a, law.v, link.v, link.v)
+                if link.turn == 0:
+                    law.stiffness[a, link.v] = slope_of(law, time, a, law.q, link.q, link.v)
+
+
+@kernel
+def slope_of(law, time, a, at, n, v):
+    """Slope of the torque along coordinate v by at[n], which is law.q or law.v at point a."""
+    here = at[n]
+    change = NUDGE * (1.0 + abs(here))
+    at[n] = here + change
+    call_law(law, time, law.tried)
+    at[n] = here
+    return (law.tried[v] - law.torques[a, v]) / change
+
+
+@kernel
+def call_law(law, time, out):
+    """out = what the law gives at law.q and law.v."""
+    for k in range(out.shape[0]):
+        out[k] = 0.0
+    call_controller(law.address[0], time, law.q, law.v, out)
+
+
+@kernel
+def part_of(rule, a):
+    """Time of control point a over the timestep, from 0 to 1."""
+    if rule is None:
+        return 1.0 * a
+    return rule.c[a]
+
+
+@kernel
+def weight_of(rule, a):
+    """Weight of control point a in an integral over a step."""
+    if rule is None:
+        return 0.5
+    return rule.w[a]
 
 
 @kernel

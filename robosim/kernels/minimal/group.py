@@ -17,6 +17,7 @@ from robosim.kernels.equations.vectors import dot6
 from robosim.kernels.minimal.elimination import clear_answers, factor_tree, solve_tree
 from robosim.kernels.minimal.forces import (
     add_held_wrench,
+    damping_along,
     drag_wrench,
     drags,
     forces_along,
@@ -26,7 +27,7 @@ from robosim.kernels.minimal.logarithm import chord_answer, chord_momentum, find
 from robosim.kernels.minimal.place import place_segment
 from robosim.kernels.minimal.twists import size6, world_answer, world_wrench
 
-PLACING = 0.1  # what rounding leaves of a sum of positions, over what it leaves of other terms
+PLACING = 0.04  # what rounding leaves of a sum of positions, over what it leaves of other terms
 
 
 @kernel
@@ -39,12 +40,10 @@ def find_residual(on):
     n = segments.shape[0]
     for k in range(6):
         work.nodes[0, n].f[k] = work.nodes[1, n].f[k] = 0.0
-    for k in range(2):
+    for k in range(4):
         work.nodes[0, n].acc[k] = 0.0
     for i in range(n):
-        far = dot(work.nodes[0, i].p, work.nodes[0, i].p)
-        moved = (segments[i].mass / dt) ** 2 * far
-        work.nodes[0, i].acc[0], work.nodes[0, i].acc[1] = moved, moved * far
+        placing_sums(segments[i], work.nodes[0, segments[i].parent], work.nodes[0, i], dt)
         work.rates[0, i] = work.rates[1, i] = work.x[1, i] / dt
         link, chord = segments[i], work.chords[i]
         begin, end = work.nodes[0, i], work.nodes[1, i]
@@ -79,6 +78,20 @@ def find_residual(on):
         for k in range(6):
             above.f[k] += begin.f[k]
             beyond.f[k] += end.f[k]
+
+
+@kernel
+def placing_sums(link, above, begin, dt):
+    """begin.acc: squares of what roundings of 1 make of a link's impulse and of its moment.
+
+    Each link on the way from the world rounds its position and its orientation, and the latter
+    moves all that hangs on it. acc[2] and acc[3] are the number of these links and the sum of
+    their squared distances from the origin.
+    """
+    far = dot(begin.p, begin.p)
+    begin.acc[2], begin.acc[3] = above.acc[2] + 1.0, above.acc[3] + far
+    moved = (link.mass / dt) ** 2 * (begin.acc[2] * far + begin.acc[3])
+    begin.acc[0], begin.acc[1] = moved, moved * far
 
 
 @kernel
@@ -128,7 +141,8 @@ def factor_step(on):
         if link.v >= 0:
             coordinate = on.model.coordinates[link.v]
             _, slope = servo_impulse(on, i, work.x[1, i])
-            e.L[i, 0, 0] = coordinate.armature / dt + 0.5 * coordinate.damping - slope
+            damping = damping_along(on, link.v, 0)
+            e.L[i, 0, 0] = coordinate.armature / dt + 0.5 * damping - slope
     return factor_tree(segments, e, None)
 
 

@@ -15,7 +15,13 @@ and so in none of these.
 
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.equations.vectors import bracket, crossed, turned, turned_back
-from robosim.kernels.minimal.forces import child_torque, servo_impulse, spring_slope, turn_vector
+from robosim.kernels.minimal.forces import (
+    child_torque,
+    damping_along,
+    servo_impulse,
+    spring_slope,
+    turn_vector,
+)
 from robosim.kernels.minimal.twists import bracket_back
 
 
@@ -182,6 +188,13 @@ def find_rotor_slopes(on, i, a):
 
 
 @kernel
+def dampings(on, i, a):
+    """By how much torques about the axes of a free rotation fall with the rates about these."""
+    v = on.model.segments[i].v
+    return damping_along(on, v - 2, a), damping_along(on, v - 1, a), damping_along(on, v, a)
+
+
+@kernel
 def find_torque_slopes(on, i, a):
     """Torques along the hinges by coordinates and rates of these, at control point a."""
     work, link, c = on.work, on.model.segments[i], on.model.coordinates
@@ -192,7 +205,7 @@ def find_torque_slopes(on, i, a):
         d, e, f = turned_back(R, S[3], S[4], S[5])
         E[j, 0], E[j, 1], E[j, 2] = turned_back(link.after, d, e, f)
     t, u, w = child_torque(on, i, a)
-    k, l, m = c[v - 2].damping, c[v - 1].damping, c[v].damping  # noqa: E741
+    k, l, m = dampings(on, i, a)  # noqa: E741
     springs = c[v - 2].stiffness != 0.0 or c[v - 1].stiffness != 0.0 or c[v].stiffness != 0.0
     x, y, z = 0.0, 0.0, 0.0
     if springs:
@@ -281,7 +294,7 @@ def fill_own_rotation(on, i):
         fill_first_row(on, i, k)
         for column in range(3 * s):
             L[k * s, column] = correct_row(A[k * s], C[k * s], B[column], H[column])
-        damping = rule.w[0] * on.model.coordinates[on.model.segments[i - 2 + k].v].damping
+        damping = rule.w[0] * damping_along(on, on.model.segments[i - 2 + k].v, 0)
         for g in range(1, s + 1):
             L[k * s, k * s + g - 1] -= damping * rule.b[0, g]
         _, servo = servo_impulse(on, i - 2 + k, on.work.x[s, i - 2 + k])

@@ -3,6 +3,7 @@
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.equations.joint_forces import half_log
 from robosim.kernels.equations.vectors import crossed, turned_back
+from robosim.kernels.minimal.forces import weight_of
 from robosim.kernels.minimal.knot import find_momenta, move_at_knot, settle
 from robosim.kernels.minimal.step import (
     add_rest,
@@ -20,13 +21,31 @@ from robosim.kernels.step.run import apply_controls, control, servo_torques
 
 @kernel
 def run_steps(on, run, done, end):
-    """Take steps done[0] to `end` of a run; leaves done[0] at the step that failed, or at `end`."""
+    """Take steps done[0] to `end` of a run; leaves done[0] at the step that failed, or at `end`.
+
+    done[1] counts those in which rounding left more of the equations than the tolerance.
+    """
     for k in range(done[0], end):
         apply_controls(on.state, on.loads, on.options, run, k)
+        on.work.law.time[0] = run.start[0] + k * on.options.dt
         if step(on, run.infos[k]) != CONVERGED:
             return
         servo_torques(run, k, on.state, on.loads, on.options.dt)
+        law_torques(run, k, on)
+        if run.infos[k].residual > on.options.tolerance:
+            done[1] += 1
         done[0] = k + 1
+
+
+@kernel
+def law_torques(run, k, on):
+    """The means over step k, which has just been done, of the torques of a law, into its log."""
+    law, every = on.work.law, run.every[0]
+    if law.address[0] == 0 or k % every != 0:
+        return
+    for a in range(law.torques.shape[0]):
+        for n in range(law.torques.shape[1]):
+            run.tau[k // every, n] += weight_of(on.model.rule, a) * law.torques[a, n]
 
 
 @kernel

@@ -12,6 +12,7 @@ from robosim.kernels.minimal.constraints import (
     project_momenta,
 )
 from robosim.kernels.minimal.elimination import solve_tree
+from robosim.kernels.minimal.forces import find_torques, part_of
 from robosim.kernels.minimal.knot import find_accelerations, find_velocities, settle
 from robosim.kernels.minimal.place import hinges_torque, turn_on
 from robosim.kernels.status import (
@@ -85,20 +86,22 @@ def find_equations(held, on):
 
 
 @kernel
+def evaluate(held, on):
+    """`find_equations`; with a law, once to place links, and again with its torques there."""
+    passes = 1 + (on.work.law.address[0] != 0)
+    for k in range(passes):
+        if k > 0:
+            find_torques(on)
+        find_equations(held, on)
+
+
+@kernel
 def find_change(held, on):
     """`find_direction` of coordinates and of the impulses of constraints; 0, or a fault."""
     failed = find_direction(on.model.rule, on)
     if held is not None and failed == 0:
         return correct_direction(on)
     return failed
-
-
-@kernel
-def time_of(rule, a):
-    """Time of control point a over the timestep."""
-    if rule is None:
-        return 1.0
-    return rule.c[a]
 
 
 @kernel
@@ -109,7 +112,7 @@ def guess_points(on):
         find_accelerations(on)
     last = work.x.shape[0] - 1
     for a in range(1, last + 1):
-        time = dt * time_of(on.model.rule, a)
+        time = dt * part_of(on.model.rule, a)
         for i in range(work.x.shape[1]):
             link = on.model.segments[i]
             x = 0.0
@@ -191,7 +194,7 @@ def go_on(held, on, part):
 @kernel
 def solve_step(held, on, info):
     """Find work.x from where it is; returns a status."""
-    find_equations(held, on)
+    evaluate(held, on)
     residual, where, solved = largest_of_all(held, on)
     iterations = 0
     status = OUT_OF_ITERATIONS
@@ -210,7 +213,7 @@ def solve_step(held, on, info):
         before, part = residual, 1.0
         for _ in range(HALVINGS):
             go_on(held, on, part)
-            find_equations(held, on)
+            evaluate(held, on)
             residual, where, solved = largest_of_all(held, on)
             if residual < 2.0 * before:
                 break
