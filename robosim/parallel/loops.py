@@ -229,12 +229,18 @@ class Loops:
         return out
 
     def path(
-        self, q: Array, coordinates: Sequence[Coordinate], start: Array, target: Array
+        self,
+        q: Array,
+        coordinates: Sequence[Coordinate],
+        start: Array,
+        target: Array,
+        shortest: float = SHORTEST,
     ) -> Iterator[tuple[float, Array]]:
         """(fraction, configuration) of steps along a line of coordinates, from start to target.
 
         The line ends where no step is short enough for loops to stay closed: the last fraction
         is then less than one. The steps are so short that the assembly mode stays the same.
+        `shortest` is the fraction at which no shorter step is tried.
         """
         way, done, step = target - start, 0.0, 1.0
         while done < 1.0:
@@ -247,7 +253,7 @@ class Loops:
             ahead = self.settled(guess, coordinates, start + to * way, most)
             if ahead is None:
                 step *= 0.5
-                if step < SHORTEST:
+                if step < shortest:
                     return
                 continue
             q, done, step = ahead, to, 2 * step

@@ -16,6 +16,7 @@ from robosim.parallel.loops import CLOSED, Coordinate, Loops
 from robosim.parallel.tangent import SingularValues, Tangent, tangent
 from robosim.validation import Array, positive, read_only, shaped
 
+ROUGH = 1e-7  # of a line, accuracy of the end that an error names
 OPEN = 1e-9  # [m, sine of half an angle, or rad], of a configuration that is given
 NEAR = 0.2  # [m or rad], largest correction of a home whose loops are nearly closed
 
@@ -85,7 +86,7 @@ class Transmission:
         self._check_names()
         self.n = len(self.motors)
         self.home = read_only(self._closed(q))
-        self.dynamics = Dynamics(robot, gravity, tree=True)
+        self.dynamics, self.gravity_vector = Dynamics(robot, gravity, tree=True), gravity
         self._rank = self._tangent(self.home, None)[1]
 
     def __repr__(self) -> str:
@@ -167,13 +168,13 @@ class Transmission:
         given, of = (joints, self.joint_coordinates) if motors is None else (
             motors, self.motor_coordinates)  # fmt: skip
         what = "joints" if motors is None else "motors"
-        q = self._start(near)
+        q = self.start(near)
         return self._each(lambda to: self._moved(q, of, to, what), given, what, self.n)
 
     def _moved(self, q: Array, of: Sequence[Coordinate], to: Array, what: str) -> Array:
         """The configuration at the end of a line of positions of motors or joints."""
         start, done = self.loops.read(q, of)[0], 0.0
-        for done, q in self.loops.path(q, of, start, to):  # noqa: B007
+        for done, q in self.loops.path(q, of, start, to, ROUGH):  # noqa: B007
             pass
         if done < 1.0:
             last = ", ".join(f"{x:.6g}" for x in start + done * (to - start))
@@ -183,7 +184,14 @@ class Transmission:
             )
         return q
 
-    def _start(self, near: ArrayLike | None) -> Array:
+    def start(self, near: ArrayLike | None) -> Array:
+        """Where a path begins: `near` (nq,), checked, or home.
+
+        Raises
+        ------
+        StateError
+            For open loops.
+        """
         if near is None:
             return self.home
         q = shaped("near", near, self.robot.nq)
@@ -270,10 +278,36 @@ class Transmission:
 
     def velocities(self, q: ArrayLike, joints: ArrayLike) -> Array:
         """Velocities of the tree (nv,) for those of the joints (n,), other coordinates at rest."""
-        q = shaped("q", q, self.robot.nq)
-        self.inverse_jacobian(q)  # refuses singularities
-        rates = shaped("joints", joints, self.n)
-        return self.loops.rates(q, self.joint_coordinates, rates)
+        q, rates = shaped("q", q, self.robot.nq), shaped("joints", joints, self.n)
+        return np.asarray(self._motions(q) @ rates)
+
+    def mass_matrix(self, q: ArrayLike) -> Array:
+        """Mass matrix (n, n) of the joints, with all links and rotors, other coordinates at rest.
+
+        Raises
+        ------
+        StateError
+            In a singularity where motors move with locked joints.
+        """
+
+        def reduced(one: Array) -> Array:
+            P = self._motions(one)
+            return np.asarray(P.T @ self.dynamics.mass_matrix(one) @ P)
+
+        return self._each(reduced, q)
+
+    def gravity(self, q: ArrayLike) -> Array:
+        """Torques of the joints (n,) that balance the weight of all links at rest.
+
+        `motor_torques` maps them to those of the motors.
+        """
+        return self._each(lambda one: self._motions(one).T @ self.dynamics.gravity(one), q)
+
+    def _motions(self, q: Array) -> Array:
+        """Velocities of the tree (nv, n) for unit velocities of the joints."""
+        self.tangent(q).jacobian(self.motors, inverse=True)  # refuses singularities
+        units = [self.loops.rates(q, self.joint_coordinates, row) for row in np.eye(self.n)]
+        return np.stack(units, axis=1)
 
     def _each(
         self,
