@@ -1,9 +1,11 @@
-"""Parallel mechanisms: maps between motors and joints, singularities, serial equivalents."""
+"""Parallel mechanisms: maps between motors and joints, singularities, serial equivalents.
 
-from robosim.parallel import templates
+Mechanisms with parameters are in `robosim.models.builders`; see docs/parallel.md.
+"""
+
 from robosim.parallel.boxes import Box
 from robosim.parallel.reach import Reach, reach
-from robosim.parallel.serial import SerialEquivalent, SerialError, serial_equivalent
+from robosim.parallel.serial import SerialEquivalent, SerialErrors, serial_equivalent
 from robosim.parallel.tangent import SingularValues
 from robosim.parallel.transmission import Transmission
 from robosim.parallel.workspace import Workspace, workspace
@@ -12,12 +14,11 @@ __all__ = [
     "Box",
     "Reach",
     "SerialEquivalent",
-    "SerialError",
+    "SerialErrors",
     "SingularValues",
     "Transmission",
     "Workspace",
     "reach",
     "serial_equivalent",
-    "templates",
     "workspace",
 ]

@@ -34,6 +34,9 @@ STILL = 1e-11  # [m or rad], last correction of Newton's method
 ITERATIONS = 12
 
 
+Point = tuple[float, Array]  # fraction of a path, configuration (nq,)
+
+
 class Coordinate(NamedTuple):
     """A coordinate that is a number; `v` is its velocity's index, or None if it closes a loop."""
 
@@ -121,16 +124,21 @@ class Loops:
             if name in self._of_tree:
                 own = [self._of_tree[name]]
             if own is None:
-                known = tuple(dict.fromkeys((*self._of_tree, *self._of_joint)))
-                raise ModelError(
-                    f"no joint or coordinate '{name}' that is a number; a free rotation can be "
-                    "described as a 'composite' joint of three hinges",
-                    element=f"mechanism '{self.robot.name}'",
-                    alternatives=known,
-                    wanted=str(name),
-                )
+                raise self._unknown(str(name))
             found += own
         return found
+
+    def _unknown(self, name: str) -> ModelError:
+        element = f"mechanism '{self.robot.name}'"
+        if name in (joint.name for joint in self.robot.joints if joint.nv):
+            return ModelError(
+                f"joint '{name}' has a free rotation, which is no number: describe it as a "
+                "'composite' joint of three hinges, or name its other coordinates",
+                element=element,
+            )
+        known = tuple(dict.fromkeys((*self._of_tree, *self._of_joint)))
+        told = f"no joint or coordinate '{name}'"
+        return ModelError(told, element=element, alternatives=known, wanted=name)
 
     def measured(self) -> list[Coordinate]:
         """All coordinates that move, and those of the joints that close loops."""
@@ -235,7 +243,7 @@ class Loops:
         start: Array,
         target: Array,
         shortest: float = SHORTEST,
-    ) -> Iterator[tuple[float, Array]]:
+    ) -> Iterator[Point]:
         """(fraction, configuration) of steps along a line of coordinates, from start to target.
 
         The line ends where no step is short enough for loops to stay closed: the last fraction
@@ -278,3 +286,10 @@ def known_coordinates(
         elif joint.has_quaternion:
             by_joint.pop(joint.name, None)
     return tree, by_joint
+
+
+def last_of(path: Iterable[Point], start: Point) -> Point:
+    """The last point of a path; its start if there is none."""
+    for start in path:  # noqa: B007
+        pass
+    return start

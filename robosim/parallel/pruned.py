@@ -14,9 +14,16 @@ from robosim.description.mechanism import Mechanism
 from robosim.description.order import coordinate_names
 from robosim.validation import Array
 
-PARTS = {"contacts": "contact", "springs": "spring", "couplings": "coupling", "tendons": "tendon",
-         "actuators": "actuator", "sensors": "sensor", "cameras": "camera",
-         "soft_meshes": "soft mesh"}  # fmt: skip
+PARTS = {
+    "contacts": "contact",
+    "springs": "spring",
+    "couplings": "coupling",
+    "tendons": "tendon",
+    "actuators": "actuator",
+    "sensors": "sensor",
+    "cameras": "camera",
+    "soft_meshes": "soft mesh",
+}
 
 
 def pruned(
@@ -38,14 +45,21 @@ def pruned(
     tuple of str
         What else was left out, as in "sensor 'foot'".
     """
-    gone = [joint for joint in robot.joints if joint.child in bodies or joint.parent in bodies
-            or joint.name in joints]  # fmt: skip
+    gone = [
+        joint
+        for joint in robot.joints
+        if joint.child in bodies or joint.parent in bodies or joint.name in joints
+    ]
     lost = {joint.name for joint in gone} | set(bodies)
     lost |= {frame.name for body in robot.bodies if body.name in bodies for frame in body.frames}
     for velocity in (True, False):
         names = coordinate_names(robot.joints, (t.name for t in robot.tendons), velocity=velocity)
-        lost |= {name for joint, own in zip(robot.joints, names, strict=True)
-                 if joint in gone for name in own}  # fmt: skip
+        lost |= {
+            name
+            for joint, own in zip(robot.joints, names, strict=True)
+            if joint in gone
+            for name in own
+        }
     left_out: list[str] = []
     kept: dict[str, tuple[Any, ...]] = {}
     for what in ("tendons", *(one for one in PARTS if one != "tendons")):
@@ -61,16 +75,24 @@ def pruned(
         parts = [np.asarray(q)[robot.q_offsets[k] : robot.q_offsets[k + 1]] for k, _ in places]
         return np.concatenate((*parts, np.zeros(0)))
 
-    pairs = {what: tuple(p for p in getattr(robot, what) if not _refers(p, lost))
-             for what in ("contact_pairs", "excluded_pairs")}  # fmt: skip
+    pairs = {
+        what: tuple(p for p in getattr(robot, what) if not _refers(p, lost))
+        for what in ("contact_pairs", "excluded_pairs")
+    }
     efforts = {k: v for k, v in robot.effort_ranges.items() if k not in lost}
     poses = {name: coordinates(q) for name, q in robot.configurations.items()}
     less = replace(
-        robot, bodies=tuple(body for body in robot.bodies if body.name not in bodies),
-        joints=tuple(joint for joint in robot.joints if joint not in gone), stance=None,
-        home=coordinates(robot.home), configurations=poses, effort_ranges=efforts, keyframes={},
-        **kept, **pairs,
-    )  # fmt: skip
+        robot,
+        bodies=tuple(body for body in robot.bodies if body.name not in bodies),
+        joints=tuple(joint for joint in robot.joints if joint not in gone),
+        stance=None,
+        home=coordinates(robot.home),
+        configurations=poses,
+        effort_ranges=efforts,
+        keyframes={},
+        **kept,
+        **pairs,
+    )
     return less, tuple(left_out)
 
 

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.optimize import brentq
 
 from robosim.errors import OptionError, StateError
+from robosim.parallel.loops import Point, last_of
 from robosim.validation import Array, check_choice, positive, shaped
 
 if TYPE_CHECKING:
     from robosim.parallel.transmission import Transmission
 
-HALVINGS = 50
 BEYOND = 1e-10  # [m or rad], of a limit
 MEET = 1e-6  # of the largest singular value, in a singularity of the loops
 GOLDEN = 0.5 * (5**0.5 - 1)
 
-Point = tuple[float, Array]  # fraction of a line, configuration
 Cause = Literal["limit", "parallel", "serial", "loops", "nothing"]
 
 
@@ -53,6 +53,7 @@ def reach(
     along: Literal["motors", "joints"] = "motors",
     most: float = 2 * np.pi,
     limits: bool = True,
+    ranges: Mapping[str, tuple[float, float]] | None = None,
 ) -> Reach:
     """The distance to the first limit or singularity along a line of motors or joints.
 
@@ -67,6 +68,8 @@ def reach(
         Longest line, as a multiple of the direction.
     limits : bool
         Whether limits of joints and motors count; if not, singularities only.
+    ranges : mapping of names of coordinates to (lower, upper)
+        In place of their limits.
 
     Raises
     ------
@@ -79,15 +82,15 @@ def reach(
     way = positive("most", most) * shaped("direction", direction, of.n)
     if not way.any():
         raise OptionError("direction must not be zero")
-    line = _Line(of, of.start(near), way, along)
-    before: list[tuple[float, Array]] = [(0.0, line.q)]
+    line = _Line(of, of.start(near), way, along, ranges or {})
+    measures = (line.beyond, line.turned) if limits else (line.turned,)
+    before: list[Point] = [(0.0, line.q)]
     for here in line.steps(0.0, line.q, 1.0):
-        for check in (line.beyond, line.turned) if limits else (line.turned,):
-            if check(here[1]):
-                done, q = line.first(check, before[-1], here)
-                cause = check(q)
-                known = cause in ("parallel", "serial", "loops")
-                return Reach(done * most, cause if known else "limit", None if known else cause, q)
+        for measure in measures:
+            if measure(here[1]) > BEYOND:
+                done, q = line.crossing(measure, before[-1], here)
+                told = (line.limit(q), "limit") if measure == line.beyond else (None, line.kind(q))
+                return Reach(done * most, told[1], told[0], q)
         before = [*before[-2:], here]
         met = line.meeting(before)
         if met is not None:
@@ -101,12 +104,19 @@ def reach(
 class _Line:
     """A line of positions of motors or joints, from a configuration q."""
 
-    def __init__(self, of: Transmission, q: Array, way: Array, along: str) -> None:
+    def __init__(
+        self,
+        of: Transmission,
+        q: Array,
+        way: Array,
+        along: str,
+        ranges: Mapping[str, tuple[float, float]],
+    ) -> None:
         self.q, self._of, self._way = q, of, way
         self._moved = of.motor_coordinates if along == "motors" else of.joint_coordinates
         self._start = of.loops.read(q, self._moved)[0]
-        self._limited = [one for one in of.loops.measured() if np.isfinite(one.range).any()]
-        self._ranges = np.array([one.range for one in self._limited]).reshape(-1, 2)
+        self._limited = of.loops.measured()
+        self._ranges = np.array([ranges.get(one.name, one.range) for one in self._limited])
         self._sign = np.sign(of.tangent(q).orientation)
 
     def steps(self, start: float, q: Array, end: float) -> Iterator[Point]:
@@ -117,41 +127,52 @@ class _Line:
 
     def _at(self, before: Point, fraction: float) -> Array | None:
         """The configuration at a fraction; None if out of reach."""
-        here = before
-        for here in self.steps(*before, fraction):  # noqa: B007
-            pass
+        here = last_of(self.steps(*before, fraction), before)
         return here[1] if here[0] == fraction else None
 
-    def beyond(self, q: Array) -> str | None:
-        """The name of a coordinate beyond its limit."""
+    def _excess(self, q: Array) -> Array:
+        """How far coordinates are beyond their limits (k,); negative within."""
         values = self._of.loops.read(q, self._limited)[0]
-        out = np.maximum(self._ranges[:, 0] - values, values - self._ranges[:, 1])
-        worst = int(np.argmax(out)) if len(out) else 0
-        return self._limited[worst].name if out.max(initial=0.0) > BEYOND else None
+        return np.maximum(self._ranges[:, 0] - values, values - self._ranges[:, 1])
 
-    def turned(self, q: Array) -> Cause | None:
-        """The singularity between the beginning of the line and q."""
+    def beyond(self, q: Array) -> float:
+        """How far a coordinate is beyond its limit at most."""
+        return float(self._excess(q).max())
+
+    def limit(self, q: Array) -> str:
+        """The name of the coordinate that is the farthest beyond its limit."""
+        return self._limited[int(np.argmax(self._excess(q)))].name
+
+    def turned(self, q: Array) -> float:
+        """Positive if there is a singularity between the beginning of the line and q."""
         try:
-            here = self._of.tangent(q)
+            return float(-self._sign * self._of.tangent(q).orientation)
         except StateError:
+            return 1.0
+
+    def kind(self, q: Array) -> Cause:
+        """Which singularity q is near."""
+        values = self._of.singular_values(q)
+        if values.loops < MEET:
             return "loops"
-        if here.orientation * self._sign > 0:
-            return None
-        values = here.singular_values
         return "parallel" if values.parallel < values.serial else "serial"
 
-    def first(
-        self, check: Callable[[Array], object], before: Point, after: Point
-    ) -> Point:
-        """The first point between two where a check holds, which holds at the latter."""
-        for _ in range(HALVINGS):
-            middle = 0.5 * (before[0] + after[0])
-            q = self._at(before, middle)
-            if q is None or check(q):
-                after = middle, after[1] if q is None else q
-            else:
-                before = middle, q
-        return after
+    def crossing(self, measure: Callable[[Array], float], before: Point, after: Point) -> Point:
+        """The point between two where a measure becomes positive, as it is at the latter."""
+        found = {before[0]: before[1], after[0]: after[1]}
+
+        def at(fraction: float) -> float:
+            if fraction not in found:
+                q = self._at(before, fraction)
+                if q is None:
+                    return 1.0
+                found[fraction] = q
+            return measure(found[fraction])
+
+        if at(before[0]) >= 0:
+            return before
+        where = brentq(at, before[0], after[0], xtol=1e-15, rtol=1e-14)
+        return where, found.get(where, after[1])
 
     def meeting(self, points: list[Point]) -> Point | None:
         """The point near the middle one of three where the loops are singular, if there is one."""

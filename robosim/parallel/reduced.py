@@ -59,7 +59,9 @@ class ReducedEquations:
         right[len(J) : len(J) + self._n] = np.eye(self._n)
         P = self._solved(J, right)
         if np.abs(self._units[: self._n] @ P - np.eye(self._n)).max(initial=0.0) > LOST:
-            raise StateError("a singularity: loops prevent a velocity that is independent elsewhere")
+            raise StateError(
+                "a singularity: loops prevent a velocity that is independent elsewhere"
+            )
         return P
 
     def _solved(self, J: Array, right: Array) -> Array:

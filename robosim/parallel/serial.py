@@ -32,30 +32,45 @@ from robosim.parallel.workspace import Workspace, workspace
 from robosim.validation import Array, check_choice
 
 EVEN = 1e-4  # weight of even shares, for those that nothing else determines
+EXACT = 1e6  # weight of errors that shall be zero
 NO_SHARE = 1e-9
 REGULAR = 1e-6  # singular values of samples
 LINEAR = 1e-9  # of the largest rate, for a coordinate that depends on a joint
 
 
-class SerialError(NamedTuple):
-    """The largest errors of a serial equivalent among samples of the workspace, relative.
+class SerialErrors(NamedTuple):
+    """Errors of a serial equivalent at k samples of the workspace, the first of which is home.
 
     Attributes
     ----------
-    mass_matrix : float
+    configurations : (k, nq), of the mechanism
+    mass_matrix : (k,)
         Of the kinetic energy of any motion, relative to those of its joints one by one.
-    gravity : float
-        Of the torques that balance the weight, relative to the largest.
-    inverse_dynamics : float
-        Of the torques of random velocities and accelerations, relative to the largest.
-    position : float [rad or m]
+    gravity : (k,)
+        Of the torques that balance the weight, relative to the largest in the workspace. Torques
+        are divided by the roots of inertias, so that forces and torques compare.
+    inverse_dynamics : (k,)
+        Of torques at random velocities of 1 rad/s, or `length` per second, and accelerations whose
+        torques are about as large as those of the weight; relative to the largest of them.
+    position : (k,) [rad or m]
         Of coordinates that depend on the joints, whose couplings are linear.
     """
 
-    mass_matrix: float
-    gravity: float
-    inverse_dynamics: float
-    position: float
+    configurations: Array
+    mass_matrix: Array
+    gravity: Array
+    inverse_dynamics: Array
+    position: Array
+
+    @property
+    def largest(self) -> dict[str, float]:
+        """The largest error of each kind."""
+        return {name: float(getattr(self, name).max()) for name in self._fields[1:]}
+
+    @property
+    def median(self) -> dict[str, float]:
+        """The median of the errors of each kind."""
+        return {name: float(np.median(getattr(self, name))) for name in self._fields[1:]}
 
 
 @dataclass(frozen=True)
@@ -66,7 +81,7 @@ class SerialEquivalent:
     ----------
     robot : Mechanism
         `robosim.save` writes it as URDF or MJCF.
-    error : SerialError
+    errors : SerialErrors
     shares : mapping of links to mappings of bodies to float
         How each link is divided; a share of "world" does not move.
     armature : (n, 3) [kg m^2 or kg]
@@ -79,7 +94,7 @@ class SerialEquivalent:
     """
 
     robot: Mechanism
-    error: SerialError
+    errors: SerialErrors
     shares: Mapping[str, Mapping[str, float]]
     armature: Array
     effort_limits: Array
@@ -139,16 +154,26 @@ class _Building:
         self.closed = ReducedEquations(robot, self.free, self.held, of.gravity_vector)
         self.motions = self.closed.motions(self.home)
         regular = np.min(space.singular_values[:, :2], axis=1) > REGULAR
-        self.samples, self.joint_ranges = space.configurations[regular], space.joint_ranges
+        regular &= np.any(space.configurations != self.home, axis=1)
+        self.samples = np.vstack((self.home, space.configurations[regular]))
+        self.joint_ranges = space.joint_ranges
         self.masses = np.array([self.closed.mass_matrix(q) for q in self.samples])
         rest = np.zeros(len(self.free))
         self.weights = np.array([self.closed.forces(q, rest, rest) for q in self.samples])
         self.sizes = np.sqrt(np.diagonal(self.masses, axis1=1, axis2=2))  # (k, n)
+        metres = [robot.joints[k].units[row] == "m" for k, row in self._rows(self.free)]
+        self.speeds = np.where(metres, of.length, 1.0)
         self.heaviest = float(np.abs(self.weights / self.sizes).max(initial=0.0)) or 1.0
 
     def _velocities(self, joint: Joint) -> range:
         k = self.robot.joint_index(joint.name)
         return range(self.robot.v_offsets[k], self.robot.v_offsets[k + 1])
+
+    def _rows(self, velocities: Sequence[int]) -> list[tuple[int, int]]:
+        """Index of the joint, and row in that, of velocities of the tree."""
+        begins = self.robot.v_offsets
+        joints = [int(np.searchsorted(begins, v, side="right")) - 1 for v in velocities]
+        return [(k, v - begins[k]) for k, v in zip(joints, velocities, strict=True)]
 
     def _divided(self) -> tuple[list[str], list[int]]:
         """Bodies that do not stay, and velocities on the way to the joints that depend on them."""
@@ -179,8 +204,11 @@ class _Building:
         carrier: str | None = name
         while carrier in self.gone:
             carrier = self.parents[carrier]
-        ends = [(joint.parent, joint.child) for joint in self.robot.joints
-                if joint in self.robot.tree_joints or joint.name in self.of.loops.joints]  # fmt: skip
+        ends = [
+            (joint.parent, joint.child)
+            for joint in self.robot.joints
+            if joint in self.robot.tree_joints or joint.name in self.of.loops.joints
+        ]
         around, found = {name}, dict.fromkeys((carrier,))
         while True:
             others = [b for pair in ends for a, b in (pair, pair[::-1]) if a in around]
@@ -194,16 +222,28 @@ class _Building:
         """The robot without links and loops, with fixed joints and couplings."""
         whole = replace(self.robot, home=self.home)
         less, left_out = pruned(whole, self.gone, self.of.loops.joints)
-        opened = [joint for joint in self.robot.joints if joint not in self.kept
-                  and (joint.child in self.gone or joint.name in self.of.loops.joints)]  # fmt: skip
-        sprung = [f"spring of joint '{joint.name}'" for joint in opened
-                  if joint.per_coordinate("stiffness").any() or joint.potential is not None]  # fmt: skip
+        opened = [
+            joint
+            for joint in self.robot.joints
+            if joint not in self.kept
+            and (joint.child in self.gone or joint.name in self.of.loops.joints)
+        ]
+        sprung = [
+            f"spring of joint '{joint.name}'"
+            for joint in opened
+            if joint.per_coordinate("stiffness").any() or joint.potential is not None
+        ]
         joints = [self._locked(joint) for joint in less.joints]
         coupled = {one.joint for one in less.couplings}
         couplings = [self._coupling(v) for v in self.led if self._name(v) not in coupled]
         home = self._coordinates(less, self.home, joints)
-        less = replace(less, joints=tuple(joints), couplings=(*less.couplings, *couplings),
-                       home=home, configurations={})  # fmt: skip
+        less = replace(
+            less,
+            joints=tuple(joints),
+            couplings=(*less.couplings, *couplings),
+            home=home,
+            configurations={},
+        )
         told = tuple(f"configuration '{name}'" for name in self.robot.configurations)
         return less, (*left_out, *sprung, *told)
 
@@ -269,8 +309,14 @@ class _Building:
                 to = self.robot.body_index(onto)
                 new = free_name(f"{name}_on_{onto}", taken)
                 taken.add(new)
-                bodies.append(Body(new, share * body.mass, share * np.asarray(body.inertia),
-                                   gravity_compensation=body.gravity_compensation))  # fmt: skip
+                bodies.append(
+                    Body(
+                        new,
+                        share * body.mass,
+                        share * np.asarray(body.inertia),
+                        gravity_compensation=body.gravity_compensation,
+                    )
+                )
                 joints.append(
                     Joint(
                         new,
@@ -302,10 +348,11 @@ class _Building:
             out += [off[upper], heavy]
         return np.concatenate(out)
 
-    def fitted(self, bare: Mechanism) -> tuple[dict[str, dict[str, float]], Array]:
+    def fitted(self, bare: Mechanism, armature: str) -> tuple[dict[str, dict[str, float]], Array]:
         """Shares of the links, and armature (n,), with the least squares of errors.
 
-        Errors are linear in both.
+        Errors are linear in both. For the armature of home, the errors of the joints' diagonal of
+        the mass matrix there have a large weight.
         """
         choices = [(name, onto) for name, all_ in self.candidates.items() for onto in all_[1:]]
         carried = {name: {_told(all_[0]): 1.0} for name, all_ in self.candidates.items()}
@@ -325,6 +372,10 @@ class _Building:
             columns.append(np.concatenate(rows))
             upper.append(np.inf)
         n = len(choices)
+        weights = np.ones(len(start))
+        if armature == "home":
+            own = [self.free.index(v) for v in self.outputs]
+            weights[np.flatnonzero(diagonal)[own]] = EXACT
         even = np.array([1.0 / len(self.candidates[name]) for name, _ in choices])
         matrix = np.stack(columns, axis=1)
         sizes = np.linalg.norm(matrix, axis=0)
@@ -332,8 +383,8 @@ class _Building:
         sizes[sizes == 0] = 1.0
         pull = EVEN * np.eye(n, len(sizes))
         found = lsq_linear(
-            np.vstack((matrix / sizes, pull)),
-            np.concatenate((-start, EVEN * even)),
+            np.vstack((weights[:, None] * matrix / sizes, pull)),
+            np.concatenate((-weights * start, EVEN * even)),
             bounds=(np.zeros(len(sizes)), np.array(upper) * sizes),
         )
         shares: dict[str, dict[str, float]] = {name: {} for name in carried}
@@ -356,8 +407,10 @@ class _Building:
         joints = {joint.name: joint for joint in serial.joints}
         for k, one in enumerate(self.of.joint_coordinates):
             joint = joints[one.joint.name]
-            arrays: dict[str, Any] = {what: joint.per_coordinate(what).copy() for what in
-                                      (*added, "effort_limit", "velocity_limit")}  # fmt: skip
+            arrays: dict[str, Any] = {
+                what: joint.per_coordinate(what).copy()
+                for what in (*added, "effort_limit", "velocity_limit")
+            }
             arrays |= {side: np.array(getattr(joint, side)) for side in ("lower", "upper")}
             for what, values in added.items():
                 arrays[what][one.row] += values[k]
@@ -389,33 +442,33 @@ class _Building:
             damping += joint.per_coordinate("damping") @ own**2
         return friction, damping
 
-    def error(self, serial: Mechanism) -> SerialError:
-        """Errors among the samples."""
+    def errors(self, serial: Mechanism) -> SerialErrors:
+        """Errors at the samples."""
         equations, rng, n = self._equations(serial), np.random.default_rng(0), len(self.free)
-        led = [self._name(v) for v in self.led]
-        mass, weight, away = 0.0, 0.0, 0.0
-        torques: list[Array] = []
+        led = [serial.q_names.index(self._name(v)) for v in self.led]
+        rest, found = np.zeros(n), []
         for q, M, g, d in zip(self.samples, self.masses, self.weights, self.sizes, strict=True):
             there = self._led_coordinates(serial, q)
             off = (equations.mass_matrix(there) - M) / np.outer(d, d)
-            mass = max(mass, float(np.linalg.norm(off, 2)))
-            rest, (u, a) = np.zeros(n), rng.normal(size=(2, n))
             heavy = (equations.forces(there, rest, rest) - g) / d
-            weight = max(weight, float(np.abs(heavy).max(initial=0.0)))
-            both = equations.forces(there, u, a), self.closed.forces(q, u, a)
-            torques.append(np.stack(both) / d)
-            exact = self._coordinates(serial, q)
-            places = [serial.q_names.index(name) for name in led]
-            away = max(away, float(np.abs(there - exact)[places].max(initial=0.0)))
-        of_all = np.array(torques)
-        largest = float(np.abs(of_all[:, 1]).max())
-        return SerialError(mass, weight / self.heaviest,
-                           float(np.abs(of_all[:, 0] - of_all[:, 1]).max()) / largest, away)  # fmt: skip
+            u, a = rng.normal(size=(2, n)) * (self.speeds, self.heaviest / d)
+            exact = self.closed.forces(q, u, a) / d
+            moving = equations.forces(there, u, a) / d - exact
+            away = (there - self._coordinates(serial, q))[led]
+            found.append(
+                (
+                    np.linalg.norm(off, 2),
+                    np.abs(heavy).max(initial=0.0) / self.heaviest,
+                    np.abs(moving).max(initial=0.0) / np.abs(exact).max(initial=1e-300),
+                    np.abs(away).max(initial=0.0),
+                )
+            )
+        return SerialErrors(self.samples, *np.array(found).T)
 
     def result(self, armature: str) -> SerialEquivalent:
         """The equivalent, with armature that is exact at home or best on average."""
         bare, left_out = self.bare()
-        shares, mean = self.fitted(bare)
+        shares, mean = self.fitted(bare, armature)
         glued = self.glued(bare, shares)
         needed = np.array([self.lacking(glued, q) for q in self.samples])
         chosen = mean if armature == "mean" else np.maximum(self.lacking(glued, self.home), 0.0)
@@ -427,10 +480,15 @@ class _Building:
             "velocity_limit": self.of.velocity_limits(self.home).inner,
         }
         robot = self.driven(glued, at_home)
-        ranges = [np.stack((at_home[what], each.min(axis=0), each.max(axis=0)), axis=1)
-                  for what, each in (("armature", needed), ("effort_limit", efforts),
-                                     ("velocity_limit", speeds))]  # fmt: skip
-        return SerialEquivalent(robot, self.error(robot), shares, *ranges, left_out)
+        ranges = [
+            np.stack((at_home[what], each.min(axis=0), each.max(axis=0)), axis=1)
+            for what, each in (
+                ("armature", needed),
+                ("effort_limit", efforts),
+                ("velocity_limit", speeds),
+            )
+        ]
+        return SerialEquivalent(robot, self.errors(robot), shares, *ranges, left_out)
 
 
 def _told(body: str | None) -> str:

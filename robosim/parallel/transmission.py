@@ -12,7 +12,7 @@ from robosim.dynamics.dynamics import Dynamics
 from robosim.errors import ModelError, OptionError, StateError
 from robosim.kinematics.kinematics import GRAVITY
 from robosim.parallel.boxes import Box, box
-from robosim.parallel.loops import CLOSED, Coordinate, Loops
+from robosim.parallel.loops import CLOSED, Coordinate, Loops, last_of
 from robosim.parallel.tangent import SingularValues, Tangent, tangent
 from robosim.validation import Array, positive, read_only, shaped
 
@@ -165,17 +165,17 @@ class Transmission:
         """
         if (motors is None) == (joints is None):
             raise OptionError("positions of motors or of joints are needed, and not of both")
-        given, of = (joints, self.joint_coordinates) if motors is None else (
-            motors, self.motor_coordinates)  # fmt: skip
+        given, of = (
+            (joints, self.joint_coordinates) if motors is None else (motors, self.motor_coordinates)
+        )
         what = "joints" if motors is None else "motors"
         q = self.start(near)
         return self._each(lambda to: self._moved(q, of, to, what), given, what, self.n)
 
     def _moved(self, q: Array, of: Sequence[Coordinate], to: Array, what: str) -> Array:
         """The configuration at the end of a line of positions of motors or joints."""
-        start, done = self.loops.read(q, of)[0], 0.0
-        for done, q in self.loops.path(q, of, start, to, ROUGH):  # noqa: B007
-            pass
+        start = self.loops.read(q, of)[0]
+        done, q = last_of(self.loops.path(q, of, start, to, ROUGH), (0.0, q))
         if done < 1.0:
             last = ", ".join(f"{x:.6g}" for x in start + done * (to - start))
             raise StateError(

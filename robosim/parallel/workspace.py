@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from robosim.errors import OptionError, StateError
+from robosim.parallel.reach import reach
 from robosim.parallel.tangent import SingularValues
 from robosim.validation import Array, count
 
@@ -21,7 +22,7 @@ BEYOND = 1e-9  # [m or rad], of a limit
 
 @dataclass(frozen=True)
 class Workspace:
-    """Samples of the workspace, reached from home on straight lines of motor positions.
+    """Samples of the workspace, reached from home on straight lines.
 
     Attributes
     ----------
@@ -71,7 +72,8 @@ def workspace(
     """Samples of motor positions within limits: home, all corners and random ones.
 
     Corners are among them if there are fewer than half of the samples. Samples at which another
-    coordinate of the loops is beyond its limit are left out, and counted.
+    coordinate of the loops is beyond its limit are left out, and counted. The limits of each joint
+    on a line from home, with the others at home, are further samples.
 
     Parameters
     ----------
@@ -111,6 +113,10 @@ def workspace(
             kept.append(q)
         for k in np.flatnonzero(out):
             limited[limits[k].name] = limited.get(limits[k].name, 0) + 1
+    for way in (*np.eye(of.n), *-np.eye(of.n)):
+        found = reach(of, way, along="joints", ranges=ranges)
+        if found.cause == "limit":
+            kept.append(found.q)
     if not kept:
         raise StateError(f"no sample is within the limits of {', '.join(limited) or 'the motors'}")
     configurations = np.array(kept)

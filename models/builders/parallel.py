@@ -1,4 +1,4 @@
-"""Parallel mechanisms with parameters: knees, ankles, legs and platforms.
+"""Parallel mechanisms for `robosim.parallel`: knees, ankles, legs and platforms.
 
 All have home at zero: each body has the world's axes there, and each coordinate is a displacement
 from home. The motors are the actuated coordinates. Rods are thin and uniform, and masses are made
@@ -59,17 +59,35 @@ class _Parts:
         """A joint at a point of the world."""
         given = {"actuated": False, **given}
         positions = at - self.centres[parent], at - self.centres[child]
-        self.joints.append(Joint(name, kind, parent, child, parent_position=positions[0],
-                                 child_position=positions[1], **given))  # fmt: skip
+        self.joints.append(
+            Joint(
+                name,
+                kind,
+                parent,
+                child,
+                parent_position=positions[0],
+                child_position=positions[1],
+                **given,
+            )
+        )
 
-    def rod(self, name: str, parent: str, child: str, start: Array, end: Array, mass: float) -> None:
+    def rod(
+        self, name: str, parent: str, child: str, start: Array, end: Array, mass: float
+    ) -> None:
         """A rod from a universal joint on the parent to a ball joint on the child."""
         self.body(name, (start, end), mass, ORANGE)
         self.joint(f"{name}_joint", "composite", parent, name, start, chart=_across(end - start))
         self.joint(f"{name}_ball", "spherical", child, name, end)
 
     def cylinder(
-        self, name: str, parent: str, child: str, start: Array, end: Array, mass: float, **motor: Any
+        self,
+        name: str,
+        parent: str,
+        child: str,
+        start: Array,
+        end: Array,
+        mass: float,
+        **motor: Any,
     ) -> None:
         """A linear motor from a universal joint on the parent to a ball joint on the child."""
         barrel, middle = f"{name}_barrel", start + 0.6 * (end - start)
@@ -89,10 +107,17 @@ def _across(way: Array) -> Composite:
     return Composite(Hinge(first), Hinge(second))
 
 
-def _motor(effort: float, speed: float, inertia: float, reach: float | None = None) -> dict[str, Any]:
+def _motor(
+    effort: float, speed: float, inertia: float, reach: float | None = None
+) -> dict[str, Any]:
     limits = {} if reach is None else {"lower": [-reach], "upper": [reach]}
-    return {"actuated": True, "effort_limit": effort, "velocity_limit": speed,
-            "armature": inertia, **limits}  # fmt: skip
+    return {
+        "actuated": True,
+        "effort_limit": effort,
+        "velocity_limit": speed,
+        "armature": inertia,
+        **limits,
+    }
 
 
 def four_bar_knee(
@@ -116,8 +141,9 @@ def four_bar_knee(
         Height of the crank's axis above the knee.
     base : "fixed" or "floating"
     """
-    parts = _Parts("four_bar_knee", thigh=thigh, shank=shank, crank=crank, horn=horn,
-                   rod_above=rod_above)  # fmt: skip
+    parts = _Parts(
+        "four_bar_knee", thigh=thigh, shank=shank, crank=crank, horn=horn, rod_above=rod_above
+    )
     top, knee, motor = 0 * Z, -thigh * Z, (rod_above - thigh) * Z
     pin, heel = motor - crank * X, knee - horn * X
     parts.body("thigh", (top, knee), 4.0)
@@ -126,8 +152,9 @@ def four_bar_knee(
     parts.body("rod", (pin, heel), 0.3, ORANGE)
     parts.joint("base", base, None, "thigh", top)
     parts.joint("knee", "revolute", "thigh", "shank", knee, axis=Y, lower=[-0.3], upper=[2.0])
-    parts.joint("knee_motor", "revolute", "thigh", "crank", motor, axis=Y,
-                **_motor(120.0, 15.0, 0.02, 1.4))  # fmt: skip
+    parts.joint(
+        "knee_motor", "revolute", "thigh", "crank", motor, axis=Y, **_motor(120.0, 15.0, 0.02, 1.4)
+    )
     parts.joint("rod_joint", "revolute", "crank", "rod", pin, axis=Y)
     parts.joint("loop", "revolute", "shank", "rod", heel, axis=Y)
     return parts.made()
@@ -157,23 +184,44 @@ def two_rod_ankle(
     heights : (2,) [m], of the left and the right motor above the ankle, less than `shank`
     base : "fixed" or "floating"
     """
-    parts = _Parts("two_rod_ankle", shank=shank, width=width, lever=lever, crank=crank,
-                   left_height=heights[0], right_height=heights[1])  # fmt: skip
+    parts = _Parts(
+        "two_rod_ankle",
+        shank=shank,
+        width=width,
+        lever=lever,
+        crank=crank,
+        left_height=heights[0],
+        right_height=heights[1],
+    )
     foot = -0.05 * Z
     ends = [-lever * X + side * width * Y + foot for side in (1, -1)]
     parts.body("shank", (shank * Z, 0 * Z), 2.5)
     parts.body("foot", (0 * Z, 0.15 * X + foot, -0.08 * X + foot, *ends), 1.2, DARK)
     parts.joint("base", base, None, "shank", shank * Z)
     parts.joint(
-        "ankle", "composite", "shank", "foot", 0 * Z, chart=Composite(Hinge(Y), Hinge(X)),
-        coordinate_names=("ankle_pitch", "ankle_roll"), lower=[-0.9, -0.5], upper=[0.7, 0.5],
-    )  # fmt: skip
+        "ankle",
+        "composite",
+        "shank",
+        "foot",
+        0 * Z,
+        chart=Composite(Hinge(Y), Hinge(X)),
+        coordinate_names=("ankle_pitch", "ankle_roll"),
+        lower=[-0.9, -0.5],
+        upper=[0.7, 0.5],
+    )
     for side, end, height in zip(("left", "right"), ends, heights, strict=True):
         pin = end - foot + height * Z
         motor = pin + crank * X
         parts.body(f"{side}_crank", (motor, pin), 0.15, GREY)
-        parts.joint(f"{side}_motor", "revolute", "shank", f"{side}_crank", motor, axis=Y,
-                    **_motor(40.0, 20.0, 0.01, 1.3))  # fmt: skip
+        parts.joint(
+            f"{side}_motor",
+            "revolute",
+            "shank",
+            f"{side}_crank",
+            motor,
+            axis=Y,
+            **_motor(40.0, 20.0, 0.01, 0.9),
+        )
         parts.rod(f"{side}_rod", f"{side}_crank", "foot", pin, end, 0.1)
     return parts.made()
 
@@ -208,15 +256,30 @@ def linear_leg(
     parts.joint("base", base, None, "thigh", 0 * Z)
     parts.joint("knee", "revolute", "thigh", "shank", knee, axis=Y, lower=[-0.5], upper=[1.5])
     parts.joint(
-        "ankle", "composite", "shank", "foot", ankle, chart=Composite(Hinge(Y), Hinge(X)),
-        coordinate_names=("ankle_pitch", "ankle_roll"), lower=[-0.8, -0.5], upper=[0.6, 0.5],
-    )  # fmt: skip
-    parts.cylinder("knee_motor", "thigh", "shank", -0.4 * thigh * Z - lever * X, heel, 0.8,
-                   **_motor(3000.0, 0.5, 20.0, 0.05))  # fmt: skip
+        "ankle",
+        "composite",
+        "shank",
+        "foot",
+        ankle,
+        chart=Composite(Hinge(Y), Hinge(X)),
+        coordinate_names=("ankle_pitch", "ankle_roll"),
+        lower=[-0.8, -0.5],
+        upper=[0.6, 0.5],
+    )
+    parts.cylinder(
+        "knee_motor",
+        "thigh",
+        "shank",
+        -0.4 * thigh * Z - lever * X,
+        heel,
+        0.8,
+        **_motor(3000.0, 0.5, 20.0, 0.05),
+    )
     for side, end in zip(("left", "right"), ends, strict=True):
         start = end - foot + knee - 0.3 * shank * Z
-        parts.cylinder(f"{side}_motor", "shank", "foot", start, end, 0.6,
-                       **_motor(1500.0, 0.5, 15.0, 0.03))  # fmt: skip
+        parts.cylinder(
+            f"{side}_motor", "shank", "foot", start, end, 0.6, **_motor(1500.0, 0.5, 15.0, 0.03)
+        )
     return parts.made()
 
 
@@ -243,8 +306,9 @@ def spring_leg(
     stiffness : float [N m/rad], of the springs
     base : "fixed" or "floating"
     """
-    parts = _Parts("spring_leg", thigh=thigh, shin=shin, tarsus=tarsus, heel=heel, toe=toe,
-                   stiffness=stiffness)  # fmt: skip
+    parts = _Parts(
+        "spring_leg", thigh=thigh, shin=shin, tarsus=tarsus, heel=heel, toe=toe, stiffness=stiffness
+    )
     hip = 0 * Z
     knee = hip + thigh * (0.8 * X - 0.6 * Z)
     ankle = knee + shin * (0.2 * X - np.sqrt(0.96) * Z)
@@ -265,13 +329,23 @@ def spring_leg(
     spring = {"axis": Y, "stiffness": stiffness, "damping": 0.002 * stiffness}
     parts.joint("base", base, None, "pelvis", hip)
     parts.joint("hip", "revolute", "pelvis", "thigh", hip, axis=Y, **_motor(100.0, 15.0, 0.09))
-    parts.joint("knee", "revolute", "thigh", "knee_link", knee, axis=Y, **_motor(190.0, 9.0, 0.09, 0.8))  # fmt: skip
+    parts.joint(
+        "knee", "revolute", "thigh", "knee_link", knee, axis=Y, **_motor(190.0, 9.0, 0.09, 0.6)
+    )
     parts.joint("knee_spring", "revolute", "knee_link", "shin", knee, **spring)
     parts.joint("ankle", "revolute", "shin", "tarsus", ankle, axis=Y)
     parts.joint("heel_spring", "revolute", "tarsus", "heel_link", ankle, **spring)
     parts.joint("rod_joint", "revolute", "thigh", "rod", hip, axis=Y)
     parts.joint("loop", "revolute", "heel_link", "rod", back, axis=Y)
-    parts.joint("toe_motor", "revolute", "tarsus", "toe_crank", crank, axis=Y, **_motor(45.0, 20.0, 0.01, 1.0))  # fmt: skip
+    parts.joint(
+        "toe_motor",
+        "revolute",
+        "tarsus",
+        "toe_crank",
+        crank,
+        axis=Y,
+        **_motor(45.0, 20.0, 0.01, 1.0),
+    )
     parts.joint("toe_rod_joint", "revolute", "toe_crank", "toe_rod", pins[0], axis=Y)
     parts.joint("toe", "revolute", "tarsus", "toe_link", tip, axis=Y)
     parts.joint("toe_loop", "revolute", "toe_link", "toe_rod", pins[1], axis=Y)
@@ -297,8 +371,9 @@ def delta(
     ModelError
         For forearms that are too short.
     """
-    parts = _Parts("delta", base_radius=base_radius, platform_radius=platform_radius, arm=arm,
-                   forearm=forearm)  # fmt: skip
+    parts = _Parts(
+        "delta", base_radius=base_radius, platform_radius=platform_radius, arm=arm, forearm=forearm
+    )
     reach = base_radius + arm - platform_radius
     if forearm <= abs(reach):
         raise ModelError(
@@ -309,13 +384,27 @@ def delta(
     outward = [np.cos(a) * X + np.sin(a) * Y for a in 2 * np.pi / 3 * np.arange(3)]
     ends = [low + platform_radius * way for way in outward]
     parts.body("platform", (low, *ends), 0.5, DARK)
-    parts.joint("platform", "composite", None, "platform", low,
-                chart=Composite(Slide(X), Slide(Y), Slide(Z)), coordinate_names=("x", "y", "z"))  # fmt: skip
+    parts.joint(
+        "platform",
+        "composite",
+        None,
+        "platform",
+        low,
+        chart=Composite(Slide(X), Slide(Y), Slide(Z)),
+        coordinate_names=("x", "y", "z"),
+    )
     for k, (way, end) in enumerate(zip(outward, ends, strict=True), start=1):
         motor, elbow = base_radius * way, (base_radius + arm) * way
         parts.body(f"arm{k}", (motor, elbow), 0.3)
-        parts.joint(f"motor{k}", "revolute", None, f"arm{k}", motor, axis=np.cross(Z, way),
-                    **_motor(10.0, 20.0, 0.01, 1.2))  # fmt: skip
+        parts.joint(
+            f"motor{k}",
+            "revolute",
+            None,
+            f"arm{k}",
+            motor,
+            axis=np.cross(Z, way),
+            **_motor(10.0, 20.0, 0.01, 0.9),
+        )
         parts.rod(f"forearm{k}", f"arm{k}", "platform", elbow, end, 0.15)
     return parts.made()
 
@@ -343,23 +432,39 @@ def stewart(
     ------
     ModelError
     """
-    parts = _Parts("stewart", base_radius=base_radius, platform_radius=platform_radius,
-                   height=height, base_gap=base_gap, platform_gap=platform_gap)  # fmt: skip
+    parts = _Parts(
+        "stewart",
+        base_radius=base_radius,
+        platform_radius=platform_radius,
+        height=height,
+        base_gap=base_gap,
+        platform_gap=platform_gap,
+    )
     for name, gap in (("base_gap", base_gap), ("platform_gap", platform_gap)):
         if gap >= 2 * np.pi / 3:
-            raise ModelError(f"{name} must be less than 2 pi / 3, not {gap}",
-                             element="mechanism 'stewart'")  # fmt: skip
+            raise ModelError(
+                f"{name} must be less than 2 pi / 3, not {gap}", element="mechanism 'stewart'"
+            )
     thirds = 2 * np.pi / 3 * np.arange(3)
     feet = np.ravel([(a - base_gap / 2, a + base_gap / 2) for a in thirds])
-    tops = np.ravel([(a - np.pi / 3 + platform_gap / 2, a + np.pi / 3 - platform_gap / 2)
-                     for a in thirds])  # fmt: skip
+    tops = np.ravel(
+        [(a - np.pi / 3 + platform_gap / 2, a + np.pi / 3 - platform_gap / 2) for a in thirds]
+    )
     starts = [base_radius * (np.cos(a) * X + np.sin(a) * Y) for a in feet]
     ends = [platform_radius * (np.cos(a) * X + np.sin(a) * Y) + height * Z for a in tops]
     parts.body("platform", (height * Z, *ends), 5.0, DARK)
     chart = Composite(*(Slide(axis) for axis in (X, Y, Z)), *(Hinge(axis) for axis in (X, Y, Z)))
-    parts.joint("platform", "composite", None, "platform", height * Z, chart=chart,
-                coordinate_names=("x", "y", "z", "roll", "pitch", "yaw"))  # fmt: skip
+    parts.joint(
+        "platform",
+        "composite",
+        None,
+        "platform",
+        height * Z,
+        chart=chart,
+        coordinate_names=("x", "y", "z", "roll", "pitch", "yaw"),
+    )
     for k, (start, end) in enumerate(zip(starts, ends, strict=True), start=1):
-        parts.cylinder(f"leg{k}", None, "platform", start, end, 1.0,
-                       **_motor(500.0, 0.5, 2.0, 0.15))  # fmt: skip
+        parts.cylinder(
+            f"leg{k}", None, "platform", start, end, 1.0, **_motor(500.0, 0.5, 2.0, 0.15)
+        )
     return parts.made()
