@@ -82,7 +82,7 @@ class _Parts:
     def cylinder(
         self,
         name: str,
-        parent: str,
+        parent: str | None,
         child: str,
         start: Array,
         end: Array,
@@ -164,7 +164,7 @@ def two_rod_ankle(
     shank: float = 0.4,
     width: float = 0.04,
     lever: float = 0.05,
-    crank: float = 0.04,
+    crank: float = 0.05,
     heights: tuple[float, float] = (0.16, 0.26),
     *,
     base: Base = "fixed",
@@ -194,7 +194,7 @@ def two_rod_ankle(
         right_height=heights[1],
     )
     foot = -0.05 * Z
-    ends = [-lever * X + side * width * Y + foot for side in (1, -1)]
+    ends = [-lever * X + side * width * Y for side in (1, -1)]
     parts.body("shank", (shank * Z, 0 * Z), 2.5)
     parts.body("foot", (0 * Z, 0.15 * X + foot, -0.08 * X + foot, *ends), 1.2, DARK)
     parts.joint("base", base, None, "shank", shank * Z)
@@ -210,7 +210,7 @@ def two_rod_ankle(
         upper=[0.7, 0.5],
     )
     for side, end, height in zip(("left", "right"), ends, heights, strict=True):
-        pin = end - foot + height * Z
+        pin = end + height * Z
         motor = pin + crank * X
         parts.body(f"{side}_crank", (motor, pin), 0.15, GREY)
         parts.joint(
@@ -220,7 +220,7 @@ def two_rod_ankle(
             f"{side}_crank",
             motor,
             axis=Y,
-            **_motor(40.0, 20.0, 0.01, 0.9),
+            **_motor(40.0, 20.0, 0.01, 0.8),
         )
         parts.rod(f"{side}_rod", f"{side}_crank", "foot", pin, end, 0.1)
     return parts.made()
@@ -249,7 +249,7 @@ def linear_leg(
     parts = _Parts("linear_leg", thigh=thigh, shank=shank, lever=lever, width=width)
     knee, ankle = -thigh * Z, -(thigh + shank) * Z
     heel, foot = knee - lever * X - 0.3 * lever * Z, ankle - 0.05 * Z
-    ends = [foot - lever * X + side * width * Y for side in (1, -1)]
+    ends = [ankle - lever * X + side * width * Y for side in (1, -1)]
     parts.body("thigh", (0 * Z, knee), 4.0)
     parts.body("shank", (knee, ankle, heel), 2.5)
     parts.body("foot", (ankle, foot + 0.15 * X, foot - 0.08 * X, *ends), 1.2, DARK)
@@ -276,7 +276,7 @@ def linear_leg(
         **_motor(3000.0, 0.5, 20.0, 0.05),
     )
     for side, end in zip(("left", "right"), ends, strict=True):
-        start = end - foot + knee - 0.3 * shank * Z
+        start = end + 0.7 * shank * Z
         parts.cylinder(
             f"{side}_motor", "shank", "foot", start, end, 0.6, **_motor(1500.0, 0.5, 15.0, 0.03)
         )

@@ -63,7 +63,8 @@ def parallel(
     of = Transmission(loading.load(model), joints, motors, fixed=fixed or ())
     space = workspace(of, samples)
     told = _dictionary(of, space)
-    equivalent, lost = None, ()
+    equivalent: SerialEquivalent | None = None
+    lost: tuple[str, ...] = ()
     if serial is not None:
         equivalent = serial_equivalent(of, samples=samples)
         lost = save(equivalent.robot, serial)

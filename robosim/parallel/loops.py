@@ -272,7 +272,8 @@ def known_coordinates(
     robot: Mechanism,
 ) -> tuple[dict[str, Coordinate], dict[str, list[Coordinate]]]:
     """Coordinates that are numbers: of the tree by name, and of all joints by the joint's name."""
-    tree, by_joint = {}, {}
+    tree: dict[str, Coordinate] = {}
+    by_joint: dict[str, list[Coordinate]] = {}
     for name, (j, row) in coordinate_places(robot).items():
         one = Coordinate(name, robot.joints[j], row, robot.v_offsets[j] + row)
         tree[name] = one

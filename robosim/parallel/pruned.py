@@ -61,7 +61,7 @@ def pruned(
             for name in own
         }
     left_out: list[str] = []
-    kept: dict[str, tuple[Any, ...]] = {}
+    kept: dict[str, Any] = {}
     for what in ("tendons", *(one for one in PARTS if one != "tendons")):
         whole = getattr(robot, what)
         kept[what] = tuple(one for one in whole if not _refers(one, lost))
@@ -75,7 +75,7 @@ def pruned(
         parts = [np.asarray(q)[robot.q_offsets[k] : robot.q_offsets[k + 1]] for k, _ in places]
         return np.concatenate((*parts, np.zeros(0)))
 
-    pairs = {
+    pairs: dict[str, Any] = {
         what: tuple(p for p in getattr(robot, what) if not _refers(p, lost))
         for what in ("contact_pairs", "excluded_pairs")
     }

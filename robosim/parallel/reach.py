@@ -89,8 +89,9 @@ def reach(
         for measure in measures:
             if measure(here[1]) > BEYOND:
                 done, q = line.crossing(measure, before[-1], here)
-                told = (line.limit(q), "limit") if measure == line.beyond else (None, line.kind(q))
-                return Reach(done * most, told[1], told[0], q)
+                if measure == line.beyond:
+                    return Reach(done * most, "limit", line.limit(q), q)
+                return Reach(done * most, line.kind(q), None, q)
         before = [*before[-2:], here]
         met = line.meeting(before)
         if met is not None:

@@ -51,7 +51,7 @@ class SerialErrors(NamedTuple):
         are divided by the roots of inertias, so that forces and torques compare.
     inverse_dynamics : (k,)
         Of torques at random velocities of 1 rad/s, or `length` per second, and accelerations whose
-        torques are about as large as those of the weight; relative to the largest of them.
+        torques are about as large as those of the weight; relative to the largest of all.
     position : (k,) [rad or m]
         Of coordinates that depend on the joints, whose couplings are linear.
     """
@@ -154,7 +154,7 @@ class _Building:
         self.closed = ReducedEquations(robot, self.free, self.held, of.gravity_vector)
         self.motions = self.closed.motions(self.home)
         regular = np.min(space.singular_values[:, :2], axis=1) > REGULAR
-        regular &= np.any(space.configurations != self.home, axis=1)
+        regular &= np.abs(space.configurations - self.home).max(axis=1) > NO_SHARE
         self.samples = np.vstack((self.home, space.configurations[regular]))
         self.joint_ranges = space.joint_ranges
         self.masses = np.array([self.closed.mass_matrix(q) for q in self.samples])
@@ -300,7 +300,7 @@ class _Building:
         """The robot with shares of links on its bodies."""
         at = Kinematics(self.robot, self.home)
         bodies, joints = list(bare.bodies), list(bare.joints)
-        taken = {one.name for one in (*bodies, *joints)}
+        taken = {body.name for body in bodies} | {joint.name for joint in joints}
         for name, parts in shares.items():
             k, body = self.robot.body_index(name), self.robot.body(name)
             for onto, share in parts.items():
@@ -446,7 +446,7 @@ class _Building:
         """Errors at the samples."""
         equations, rng, n = self._equations(serial), np.random.default_rng(0), len(self.free)
         led = [serial.q_names.index(self._name(v)) for v in self.led]
-        rest, found = np.zeros(n), []
+        rest, largest, found = np.zeros(n), 0.0, []
         for q, M, g, d in zip(self.samples, self.masses, self.weights, self.sizes, strict=True):
             there = self._led_coordinates(serial, q)
             off = (equations.mass_matrix(there) - M) / np.outer(d, d)
@@ -455,15 +455,17 @@ class _Building:
             exact = self.closed.forces(q, u, a) / d
             moving = equations.forces(there, u, a) / d - exact
             away = (there - self._coordinates(serial, q))[led]
+            largest = max(largest, float(np.abs(exact).max(initial=0.0)))
             found.append(
                 (
                     np.linalg.norm(off, 2),
                     np.abs(heavy).max(initial=0.0) / self.heaviest,
-                    np.abs(moving).max(initial=0.0) / np.abs(exact).max(initial=1e-300),
+                    np.abs(moving).max(initial=0.0),
                     np.abs(away).max(initial=0.0),
                 )
             )
-        return SerialErrors(self.samples, *np.array(found).T)
+        mass, weight, moving, away = np.array(found).T
+        return SerialErrors(self.samples, mass, weight, moving / (largest or 1.0), away)
 
     def result(self, armature: str) -> SerialEquivalent:
         """The equivalent, with armature that is exact at home or best on average."""
@@ -480,15 +482,19 @@ class _Building:
             "velocity_limit": self.of.velocity_limits(self.home).inner,
         }
         robot = self.driven(glued, at_home)
-        ranges = [
-            np.stack((at_home[what], each.min(axis=0), each.max(axis=0)), axis=1)
-            for what, each in (
-                ("armature", needed),
-                ("effort_limit", efforts),
-                ("velocity_limit", speeds),
-            )
-        ]
-        return SerialEquivalent(robot, self.errors(robot), shares, *ranges, left_out)
+
+        def row(what: str, each: Array) -> Array:
+            return np.stack((at_home[what], each.min(axis=0), each.max(axis=0)), axis=1)
+
+        return SerialEquivalent(
+            robot,
+            self.errors(robot),
+            shares,
+            row("armature", needed),
+            row("effort_limit", efforts),
+            row("velocity_limit", speeds),
+            left_out,
+        )
 
 
 def _told(body: str | None) -> str:

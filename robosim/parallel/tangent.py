@@ -54,8 +54,10 @@ class Tangent(NamedTuple):
 
     @property
     def singular_values(self) -> SingularValues:
-        least = (float(np.linalg.svd(part, compute_uv=False)[-1]) for part in self[:2])
-        return SingularValues(*least, self.loops)
+        motors, joints = (
+            float(np.linalg.svd(part, compute_uv=False)[-1]) for part in (self.motors, self.joints)
+        )
+        return SingularValues(motors, joints, self.loops)
 
     @property
     def orientation(self) -> float:

@@ -163,12 +163,12 @@ class Transmission:
         StateError
             For positions out of reach along this line, with the last ones that are within.
         """
-        if (motors is None) == (joints is None):
+        if motors is not None and joints is None:
+            what, given, of = "motors", motors, self.motor_coordinates
+        elif joints is not None and motors is None:
+            what, given, of = "joints", joints, self.joint_coordinates
+        else:
             raise OptionError("positions of motors or of joints are needed, and not of both")
-        given, of = (
-            (joints, self.joint_coordinates) if motors is None else (motors, self.motor_coordinates)
-        )
-        what = "joints" if motors is None else "motors"
         q = self.start(near)
         return self._each(lambda to: self._moved(q, of, to, what), given, what, self.n)
 
