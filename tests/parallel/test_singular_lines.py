@@ -50,8 +50,8 @@ def test_the_flat_pose_of_a_parallelogram_is_a_singularity_of_its_loop():
 def test_the_first_limit_ends_a_line():
     of = Transmission(builders.two_rod_ankle(), "ankle")
     found = reach(of, (1.0, 1.0))
-    assert (found.cause, found.name) == ("limit", "left_motor")
-    assert found.distance == pytest.approx(0.9, abs=1e-9)
+    assert (found.cause, found.name) == ("limit", "ankle_pitch")
+    assert found.distance == pytest.approx(0.7, abs=1e-9)  # a parallelogram's
     found = reach(of, (0.0, 1.0), along="joints")
     assert (found.cause, found.name) == ("limit", "ankle_roll")
     assert found.distance == pytest.approx(0.5, abs=1e-9)
