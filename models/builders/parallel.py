@@ -418,8 +418,8 @@ def stewart(
 ) -> Mechanism:
     """A Stewart platform on six linear motors.
 
-    Motors: `leg1` to `leg6` [m]; joints: `x`, `y`, `z` [m], then `roll`, `pitch`, `yaw` [rad],
-    about x, y and z of the platform in this order. Feet are in pairs around three directions, and
+    Motors: `leg1` to `leg6` [m]; joints: `x`, `y`, `z` [m], `roll`, `pitch`, `yaw` [rad]. These
+    angles are about x, y and z of the platform, in this order. Feet are in pairs around three directions, and
     pairs of the platform are half-way between these.
 
     Parameters

@@ -50,8 +50,8 @@ class SerialErrors(NamedTuple):
         Of the torques that balance the weight, relative to the largest in the workspace. Torques
         are divided by the roots of inertias, so that forces and torques compare.
     inverse_dynamics : (k,)
-        Of torques at random velocities of 1 rad/s, or `length` per second, and accelerations whose
-        torques are about as large as those of the weight; relative to the largest of all.
+        Of the torques of random motions, relative to the largest of all. Velocities are about
+        1 rad/s, or `length` per second. Accelerations need torques like those of the weight.
     position : (k,) [rad or m]
         Of coordinates that depend on the joints, whose couplings are linear.
     """

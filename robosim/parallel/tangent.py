@@ -35,8 +35,8 @@ class SingularValues(NamedTuple):
     serial : float
         First type: with locked joints the motors can move; a joint is at its dead centre.
     loops : float
-        The loops have more freedom than elsewhere, and assembly modes meet: the smallest singular
-        value of their Jacobian that is not always zero, of the largest one.
+        The loops have more freedom than elsewhere, and assembly modes meet. The smallest singular
+        value of their Jacobian that is not always zero, relative to the largest one.
     """
 
     parallel: float
