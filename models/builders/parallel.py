@@ -419,8 +419,8 @@ def stewart(
     """A Stewart platform on six linear motors.
 
     Motors: `leg1` to `leg6` [m]; joints: `x`, `y`, `z` [m], `roll`, `pitch`, `yaw` [rad]. These
-    angles are about x, y and z of the platform, in this order. Feet are in pairs around three directions, and
-    pairs of the platform are half-way between these.
+    angles are about x, y and z of the platform, in this order. Feet are in pairs around three
+    directions, and pairs of the platform are half-way between these.
 
     Parameters
     ----------

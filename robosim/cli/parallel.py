@@ -14,6 +14,7 @@ from robosim.cli.application import app, out, remark, show
 from robosim.cli.loading import Loading
 from robosim.cli.options import option, with_options
 from robosim.cli.tables import plain_table
+from robosim.errors import OptionError
 
 if TYPE_CHECKING:
     from robosim.parallel import SerialEquivalent, Transmission, Workspace
@@ -43,6 +44,11 @@ def parallel(
     samples: Annotated[
         int, typer.Option("--samples", help="Samples of the workspace.", metavar="N")
     ] = 100,
+    ranges: Annotated[
+        list[str] | None,
+        option("--range", help="Positions of a motor, instead of its limits [rad or m].",
+               metavar="NAME=FROM,TO"),
+    ] = None,
     serial: Annotated[
         Path | None,
         option("--serial", help="Write the serial equivalent: .urdf, or .xml for MJCF.",
@@ -61,12 +67,13 @@ def parallel(
     from robosim.parallel import Transmission, serial_equivalent, workspace
 
     of = Transmission(loading.load(model), joints, motors, fixed=fixed or ())
-    space = workspace(of, samples)
+    within = dict(_range(text) for text in ranges or ())
+    space = workspace(of, samples, ranges=within)
     told = _dictionary(of, space)
     equivalent: SerialEquivalent | None = None
     lost: tuple[str, ...] = ()
     if serial is not None:
-        equivalent = serial_equivalent(of, samples=samples)
+        equivalent = serial_equivalent(of, samples=samples, ranges=within)
         lost = save(equivalent.robot, serial)
         told["serial"] = _of_serial(equivalent, serial, lost)
     if as_json:
@@ -77,6 +84,16 @@ def parallel(
         for sentence in (*equivalent.left_out, *lost):
             remark(f"not in the file: {sentence}")
         out.print(f"written: {serial}", markup=False, soft_wrap=True)
+
+
+def _range(text: str) -> tuple[str, tuple[float, float]]:
+    """A motor and its range from ``NAME=FROM,TO``."""
+    name, _, numbers = text.rpartition("=")
+    try:
+        low, high = (float(number) for number in numbers.split(","))
+    except ValueError:
+        raise OptionError(f"--range {text}: must be NAME=FROM,TO, as in knee=-0.5,1.2") from None
+    return name, (low, high)
 
 
 def _dictionary(of: Transmission, space: Workspace) -> dict[str, Any]:

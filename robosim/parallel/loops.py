@@ -113,7 +113,7 @@ class Loops:
         self.robot, self.space = robot, SearchSpace(robot)
         self._of_tree, self._of_joint = known_coordinates(robot)
         self.constraints = Constraints(Recursion(robot, gravity), Lengths(robot))
-        held = [one.v for one in self.coordinates(fixed) if one.v is not None]
+        held = [self._of_the_tree(one) for one in self.coordinates(fixed)]
         self.moving, self._rows, self.joints = self._connected(self.coordinates(names), held, q)
 
     def coordinates(self, names: Iterable[str]) -> list[Coordinate]:
@@ -127,6 +127,15 @@ class Loops:
                 raise self._unknown(str(name))
             found += own
         return found
+
+    @staticmethod
+    def _of_the_tree(one: Coordinate) -> int:
+        if one.v is None:
+            raise ModelError(
+                "closes a loop; only coordinates of the tree can be fixed",
+                element=f"joint '{one.joint.name}'",
+            )
+        return one.v
 
     def _unknown(self, name: str) -> ModelError:
         element = f"mechanism '{self.robot.name}'"

@@ -116,7 +116,7 @@ def tangent(
     here = int(np.sum(sizes > rows.dependent * largest))
     generic = here if rank is None else rank
     least = 1.0 if not generic else float(sizes[generic - 1] / largest)
-    own = loops.read(q, both)[1][:, loops.moving] @ V[generic if rank is not None else here :].T
+    own = loops.read(q, both)[1][:, loops.moving] @ V[here:].T
     scales = np.array([1.0 if one.unit != "m" else 1.0 / length for one in both])
     U, moves, _ = np.linalg.svd(own * scales[:, None], full_matrices=False)
     count = int(np.sum(moves > FREE * moves.max(initial=0.0)))

@@ -59,6 +59,7 @@ def test_tables_name_limits_and_what_is_not_in_the_file(tmp_path: Path):
         (("two_rod_ankle", "-j", "ankel"), "no joint or coordinate 'ankel'"),
         (("two_rod_ankle", "-j", "ankle", "--samples", "0"), "samples must be a whole number"),
         (("slider_crank", "-j", "slide"), "motor 'crank_joint' needs a range"),
+        (("slider_crank", "-j", "slide", "--range", "crank_joint=1"), "must be NAME=FROM,TO"),
     ],
 )
 def test_errors_are_one_paragraph(args, said):
@@ -66,3 +67,13 @@ def test_errors_are_one_paragraph(args, said):
     assert done.exit_code == 1
     assert said in done.stderr.replace("\n", " ")
     assert "Traceback" not in done.output
+
+
+def test_motors_without_limits_get_a_range():
+    done = invoke("slider_crank", "-j", "slide", "--range", "crank_joint=-2.1,-1.7", "--json")
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.stdout)
+    of = Transmission(builders.slider_crank(), "slide")
+    ends = sorted(of.joints_at([[-2.1], [-1.7]])[:, 0])
+    np.testing.assert_allclose(told["ranges"][0], ends, atol=1e-9)
+    assert told["torque_limits"] == [None]

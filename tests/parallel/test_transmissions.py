@@ -224,6 +224,33 @@ def test_joints_that_close_loops_are_motors_too():
     np.testing.assert_allclose(of.positions(around)[1], slide, atol=1e-12)
 
 
+def test_scissors_with_many_loops_are_a_closed_form():
+    """Four loops, of which each has redundant constraints: bars of 1 m at the same angle."""
+    robot = builders.scissor_lift(3, angle=0.5)
+    of = Transmission(robot, "cross3", "drive")
+    feet = np.linspace(0.5, 0.97, 6)[:, None]
+    there = of.joints_at(feet) - of.positions(of.home)[1]
+    turned = np.abs(there[:, 0])
+    np.testing.assert_allclose(turned, np.abs(2 * (np.arccos(feet[:, 0]) - 0.5)), atol=1e-12)
+
+
+def test_only_what_loops_connect_moves():
+    """Of two ankles in one world, each has its own maps; both together have those of both."""
+    one = builders.two_rod_ankle()
+    both = one.add(one, (0, 1, 0), prefix="right/")
+    alone, right = Transmission(one, "ankle"), Transmission(both, "right/ankle")
+    assert right.motors == ("right/left_motor", "right/right_motor")
+    motors = np.array((0.3, -0.2))
+    q = right.configuration(motors=motors)
+    np.testing.assert_allclose(right.positions(q)[1], alone.joints_at(motors), atol=1e-12)
+    assert np.count_nonzero(q) == np.count_nonzero(q[one.nq :]) > 0
+    pair = Transmission(both, ("ankle", "right/ankle"))
+    assert pair.n == 4
+    together = pair.joints_at((*motors, *motors[::-1]))
+    np.testing.assert_allclose(together[:2], alone.joints_at(motors), atol=1e-12)
+    np.testing.assert_allclose(together[2:], alone.joints_at(motors[::-1]), atol=1e-12)
+
+
 def test_measured_springs_are_motors_and_joints():
     """What Cassie's state estimation needs: the ankle from the knee and both springs."""
     robot = builders.spring_leg()
@@ -293,6 +320,13 @@ def test_names_are_checked(joints, motors, said):
 def test_springs_that_are_not_fixed_are_told():
     with pytest.raises(ModelError, match=r"locked motors leave 'ankle' free.*known: knee_spring"):
         Transmission(builders.spring_leg(), ("ankle", "toe"), ("knee", "toe_motor"))
+
+
+def test_what_closes_a_loop_is_not_fixed():
+    with pytest.raises(ModelError, match="joint 'loop': closes a loop; only coordinates of the"):
+        Transmission(builders.slider_crank(), "slide", "crank_joint", fixed="loop")
+    with pytest.raises(ModelError, match="1 motors and joints have 0 degrees of freedom"):
+        Transmission(builders.slider_crank(), "slide", "crank_joint", fixed="crank_joint")
 
 
 def test_open_loops_and_wrong_shapes_are_told():
