@@ -2,7 +2,8 @@
 
 All have home at zero: each body has the world's axes there, and each coordinate is a displacement
 from home. The motors are the actuated coordinates. Rods are thin and uniform, and masses are made
-up. With ``base="floating"`` the first body floats; by default it is fixed to the world.
+up, except for those of `spring_leg`. With ``base="floating"`` the first body floats; by default it
+is fixed to the world.
 """
 
 from __future__ import annotations
@@ -118,6 +119,11 @@ def _motor(
         "armature": inertia,
         **limits,
     }
+
+
+def _toward(x: float, z: float) -> Array:
+    """The unit vector of a direction in the plane of x and z."""
+    return np.asarray((x * X + z * Z) / np.hypot(x, z))
 
 
 def four_bar_knee(
@@ -285,9 +291,9 @@ def linear_leg(
 
 def spring_leg(
     thigh: float = 0.12,
-    shin: float = 0.44,
+    shin: float = 0.5,
     tarsus: float = 0.41,
-    heel: float = 0.1,
+    heel: float = 0.117,
     toe: float = 0.09,
     stiffness: float = 1500.0,
     *,
@@ -295,8 +301,9 @@ def spring_leg(
 ) -> Mechanism:
     """A leg in a plane with springs like Cassie's: a rod from the hip leads the ankle by the knee.
 
-    Motors: `hip`, `knee`, `toe_motor`; joints: `knee` or `ankle`, and `toe`. Thigh, shin, heel and
-    rod are nearly a parallelogram, so that the ankle turns back as the knee turns. The coordinates
+    Sizes and masses are about Cassie's. Motors: `hip`, `knee`, `toe_motor`; joints: `knee` or
+    `ankle`, and `toe`. Thigh, shin, heel and rod are nearly a parallelogram, so that the ankle
+    turns back as the knee turns. The coordinates
     `knee_spring` and `heel_spring` are springs: name them in ``fixed=`` of a `Transmission`, or
     among motors and joints, if they are measured.
 
@@ -309,28 +316,35 @@ def spring_leg(
     parts = _Parts(
         "spring_leg", thigh=thigh, shin=shin, tarsus=tarsus, heel=heel, toe=toe, stiffness=stiffness
     )
-    hip = 0 * Z
-    knee = hip + thigh * (0.8 * X - 0.6 * Z)
-    ankle = knee + shin * (0.2 * X - np.sqrt(0.96) * Z)
-    back = ankle - heel * (0.85 * X - np.sqrt(1 - 0.85**2) * Z)
-    tip = ankle + tarsus * (-0.5 * X - np.sqrt(0.75) * Z)
+    hip, knee = 0 * Z, -thigh * Z
+    ankle = knee + shin * _toward(-0.605, -0.796)
+    back = ankle + heel * _toward(-0.097, 0.995)
+    tip = ankle + tarsus * _toward(0.129, -0.992)
     crank = ankle + 0.2 * (tip - ankle)
     pins = [one + 0.05 * X for one in (crank, tip)]
-    parts.body("pelvis", (hip, hip + 0.1 * Z, hip - 0.1 * X), 5.0, GREY)
-    parts.body("thigh", (hip, knee), 3.0)
-    parts.body("knee_link", (knee, knee + 0.05 * (ankle - knee)), 0.7, GREY)
-    parts.body("shin", (knee, ankle), 0.6)
-    parts.body("tarsus", (ankle, tip), 0.8)
-    parts.body("heel_link", (ankle, back), 0.1, GREY)
-    parts.body("rod", (hip, back), 0.15, ORANGE)
-    parts.body("toe_crank", (crank, pins[0]), 0.1, GREY)
-    parts.body("toe_rod", tuple(pins), 0.1, ORANGE)
-    parts.body("toe_link", (tip, tip + toe * X, tip - 0.6 * toe * X), 0.2, DARK)
+    parts.body("pelvis", (hip, hip + 0.1 * Z, hip - 0.1 * X), 10.3, GREY)
+    parts.body("thigh", (hip, knee), 5.5)
+    parts.body("knee_link", (knee, knee + 0.05 * (ankle - knee)), 0.76, GREY)
+    parts.body("shin", (knee, ankle), 0.58)
+    parts.body("tarsus", (ankle, tip), 0.78)
+    parts.body("heel_link", (ankle, back), 0.13, GREY)
+    parts.body("rod", (hip, back), 0.16, ORANGE)
+    parts.body("toe_crank", (crank, pins[0]), 0.13, GREY)
+    parts.body("toe_rod", tuple(pins), 0.12, ORANGE)
+    parts.body("toe_link", (tip, tip + toe * X, tip - 0.6 * toe * X), 0.15, DARK)
     spring = {"axis": Y, "stiffness": stiffness, "damping": 0.002 * stiffness}
     parts.joint("base", base, None, "pelvis", hip)
     parts.joint("hip", "revolute", "pelvis", "thigh", hip, axis=Y, **_motor(100.0, 15.0, 0.09))
     parts.joint(
-        "knee", "revolute", "thigh", "knee_link", knee, axis=Y, **_motor(190.0, 9.0, 0.09, 0.6)
+        "knee",
+        "revolute",
+        "thigh",
+        "knee_link",
+        knee,
+        axis=Y,
+        lower=[-0.4],
+        upper=[1.2],
+        **_motor(190.0, 9.0, 0.09),
     )
     parts.joint("knee_spring", "revolute", "knee_link", "shin", knee, **spring)
     parts.joint("ankle", "revolute", "shin", "tarsus", ankle, axis=Y)
