@@ -92,8 +92,8 @@ _module = on_first_use(
         "actuators", "batch", "bodies", "cluster", "collision", "comparison", "conformance",
         "controllers", "conversions", "derivatives", "dynamics", "elements", "envs", "gradients",
         "identification", "joints", "learning", "loaders", "log", "mechanism", "models", "muscles",
-        "optimize", "overlaps", "peers", "policies", "readout", "referee", "sensors", "tendons",
-        "viz",
+        "optimize", "overlaps", "parallel", "peers", "policies", "readout", "referee", "sensors",
+        "tendons", "viz",
     ),
 )  # fmt: skip
 

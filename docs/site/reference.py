@@ -11,8 +11,8 @@ MODULES = (
     "actuators", "batch", "bodies", "cluster", "collision", "comparison", "conformance",
     "controllers", "conversions", "derivatives", "dynamics", "elements", "envs", "envs.sb3",
     "errors", "joints", "learning", "loaders", "log", "mechanism", "models", "models.builders",
-    "muscles", "optimize", "overlaps", "policies", "rays", "readout", "referee.audit", "sensors",
-    "tendons", "viz", "viz.plots", "viz.watch",
+    "muscles", "optimize", "overlaps", "parallel", "policies", "rays", "readout", "referee.audit",
+    "sensors", "tendons", "viz", "viz.plots", "viz.watch",
 )  # fmt: skip
 
 

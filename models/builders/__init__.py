@@ -30,6 +30,14 @@ from robosim.models.builders.littledog import DOG_LEGS, littledog, littledog_leg
 from robosim.models.builders.machines import scissor_lift, slider_crank
 from robosim.models.builders.muscles import arm_with_muscles
 from robosim.models.builders.nets import hanging_net
+from robosim.models.builders.parallel import (
+    delta,
+    four_bar_knee,
+    linear_leg,
+    spring_leg,
+    stewart,
+    two_rod_ankle,
+)
 from robosim.models.builders.single_bodies import (
     cube,
     free_body,
@@ -45,6 +53,7 @@ __all__ = [
     "atlas",
     "chain",
     "cube",
+    "delta",
     "double_four_bar",
     "double_four_bar_start",
     "double_pendulum",
@@ -53,10 +62,12 @@ __all__ = [
     "flamingo",
     "flamingo_pose",
     "flywheel",
+    "four_bar_knee",
     "free_body",
     "hanging_net",
     "knee_frame",
     "knee_spline",
+    "linear_leg",
     "littledog",
     "littledog_leg",
     "minitaur",
@@ -71,7 +82,10 @@ __all__ = [
     "sphere",
     "sphere_chain",
     "spinning_top",
+    "spring_leg",
     "steady_precession",
+    "stewart",
     "three_link_loop",
+    "two_rod_ankle",
     "universal_chain",
 ]

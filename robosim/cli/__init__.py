@@ -13,7 +13,7 @@ from robosim.cli.application import app, err
 
 # Imported because these modules add their commands to the application.
 from robosim.cli import catalogue, convert, runs, play, audit, viewing, results, learn  # isort: skip
-from robosim.cli import reproduce, bench, warmup, doctor  # isort: skip
+from robosim.cli import reproduce, bench, warmup, doctor, parallel  # isort: skip
 
 __all__ = [
     "app",
@@ -24,6 +24,7 @@ __all__ = [
     "doctor",
     "learn",
     "main",
+    "parallel",
     "play",
     "reproduce",
     "results",

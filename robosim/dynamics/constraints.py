@@ -169,6 +169,14 @@ class Constraints:
         at = self._at(q, np.zeros(self.robot.nv))
         return at.relative(joint).rates()
 
+    def coordinates(self, q: Array, joint: Joint) -> tuple[Array, Array]:
+        """Coordinates (k,) of a joint that closes a loop, and derivatives (k, nv) by velocities.
+
+        Coordinates that are numbers; angles are within half a turn.
+        """
+        found = self._at(q, np.zeros(self.robot.nv)).relative(joint).coordinates()
+        return found.value, found.jacobian
+
     def passive_forces(self, q: Array, v: Array) -> Array:
         """Generalized forces (nv,) of the springs and dampers of joints that close loops.
 

@@ -107,6 +107,10 @@ EXPECTED: dict[str, tuple[tuple[str, ...], str]] = {
         ("grip.xml", "audit.html"),
         r"creeps by 0\.0[5-9]\d+ mm/s(.|\n)*noslip_iterations=.10. leaves \S+ mm/s|not installed",
     ),
+    "33_parallel_ankle": (
+        ("ankle.urdf", "ankle.xml"),
+        r"roll up to 0\.500 rad: limit of ankle_roll\n.* within \d\.\de-1\d rad(.|\n)*a tree",
+    ),
     "26_identify": (("arm.parquet",), r"[+-]\d\.\d standard deviations from what it is"),
 }
 OPTIONS = {

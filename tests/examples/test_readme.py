@@ -33,14 +33,15 @@ INTEGRATORS = snippets(ROOT / "docs/integrators.md")
 SENSING = snippets(ROOT / "docs/sensing.md")
 PICTURES = snippets(ROOT / "docs/pictures.md")
 MOTORS = snippets(ROOT / "docs/motors.md")
+PARALLEL = snippets(ROOT / "docs/parallel.md")
 ENVIRONMENTS = snippets(ROOT / "docs/environments.md")[1:3]  # others take a robot, or minutes
 SNIPPETS = [*ENVIRONMENTS, *README, "\n".join(BUILDING), "\n".join(DYNAMICS), *INTEGRATORS]
-SNIPPETS += [*SENSING, *PICTURES, *MOTORS]
+SNIPPETS += [*SENSING, *PICTURES, *MOTORS, *PARALLEL]
 
 
 def test_there_are_some() -> None:
     assert (len(README), len(BUILDING), len(DYNAMICS), len(INTEGRATORS)) == (3, 8, 6, 3)
-    assert (len(SENSING), len(PICTURES), len(MOTORS)) == (4, 2, 3)
+    assert (len(SENSING), len(PICTURES), len(MOTORS), len(PARALLEL)) == (4, 2, 3, 3)
 
 
 @pytest.mark.parametrize("snippet", SNIPPETS, ids=range(len(SNIPPETS)))

@@ -44,7 +44,9 @@ LAYERS = {
     "cluster": ("cluster", "workers"),
     "peers": ("peers",),
     "files and views": ("loaders", "models", "viz"),
-    "learning": ("gradients", "identification", "learning", "optimize", "policies"),
+    "learning": (
+        "gradients", "identification", "learning", "optimize", "parallel", "policies",
+    ),
     "environments": ("envs", "ahead"),
     "referee": ("referee",),
     "measuring": ("measuring",),
