@@ -15,7 +15,7 @@ from robosim.control.holding import zero
 from robosim.control.learned_actuator import LearnedActuator
 from robosim.control.motor_laws import PID, Following, Given, Integrals, Law
 from robosim.control.motor_stages import Delay, Measured, Memory, Rate, Rows
-from robosim.control.pd import PD
+from robosim.control.pd import PD, check_motors
 from robosim.control.periodic import Aims, Periodic
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError
@@ -124,8 +124,10 @@ class Motors:
                 "a LearnedActuator takes position targets, and a PID gives torques: use the "
                 "targets themselves as the law"
             )
-        if isinstance(law, PD) and law.gains["implicit"].any():
-            raise ControllerError("a PD in Motors must be explicit")
+        if isinstance(law, PD):
+            check_motors(law, self.robot)
+            if law.gains["implicit"].any():
+                raise ControllerError("a PD in Motors must be explicit")
         if isinstance(law, Compiled) or hasattr(law, "py_func"):
             raise ControllerError("compiled controllers are no laws of Motors")
         if isinstance(law, str | Motors):
@@ -316,15 +318,13 @@ class Motors:
 
     def _check_driven(self, robot: Mechanism) -> None:
         """Refuse a robot whose motors are elsewhere in q and v."""
-        gains = zero(robot).gains
-        same = len(gains) == len(self._gains) and all(
-            np.array_equal(gains[what], self._gains[what]) for what in ("q_index", "v_index")
-        )
-        if not same:
+        try:
+            check_motors(PD.with_gains(self._gains), robot)
+        except ControllerError:
             raise ControllerError(
                 f"Motors of '{self.robot.name}' do not fit the actuated coordinates of "
                 f"'{robot.name}': make them of the robot that is simulated"
-            )
+            ) from None
 
     def due(self, time: Array) -> NDArray[np.bool_]:
         """Whether robots (n,) act at these times (n,) [s]: all do, in each time step.

@@ -5,12 +5,21 @@ from __future__ import annotations
 import copy
 import pickle
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 
 import robosim
-from robosim import BatchSimulation, Body, Joint, Mechanism, Simulation
+from robosim import (
+    BatchSimulation,
+    Body,
+    Joint,
+    Mechanism,
+    MinimalSimulation,
+    Simulation,
+    linearize,
+)
 from robosim.controllers import PD, PID, DCMotor, Delay, LearnedActuator, Motors, Rate
 from robosim.errors import ControllerError, LoadError, OptionError
 from robosim.mechanism import with_backlash
@@ -577,6 +586,30 @@ def test_a_robot_with_motors_elsewhere_is_refused():
         with pytest.raises(ControllerError, match="'wheels' do not fit the actuated coordinates"):
             sim_of(other).run(5 * H, motors)
     assert sim_of(wheels(2)).run(5 * H, motors).tau[0].tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("implicit", [False, True])
+def test_a_pd_with_motors_elsewhere_is_refused(implicit):
+    """Everywhere, also with as many of them: the second joint is not the second motor here."""
+    arm = wheels(2)
+    arm = replace(arm, joints=[replace(joint, armature=0.1) for joint in arm.joints])
+    slack = with_backlash(arm, {"j0": 0.1})
+    pd = PD(arm, (1.0, 2.0), 1.0, 1.0, implicit=implicit)
+    sim, batch = sim_of(slack), BatchSimulation(slack, 2, H, gravity=(0, 0, 0))
+    told = f"for another robot: .* than those of '{slack.name}'"
+    for attempt in (
+        partial(sim.run, 5 * H, pd),
+        partial(sim.run, 5 * H, lambda sim: pd),
+        partial(MinimalSimulation(slack, H, ignore=("limits",)).run, 5 * H, pd),
+        partial(batch.rollout, 3, controller=pd),
+        partial(batch.rollout, 3, controller=[pd, pd]),
+        partial(linearize, sim_of(slack), controller=pd),
+        partial(Motors, slack, pd),
+    ):
+        with pytest.raises(ControllerError, match=told):
+            attempt()
+    assert sim.steps == 0
+    assert len(sim_of(wheels(2)).run(5 * H, pd).t) == 5
 
 
 @pytest.mark.parametrize(
