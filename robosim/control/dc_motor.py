@@ -7,8 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robosim.compiled.motors import make_windings
 from robosim.control.motor_stages import Measured, Rows, check_joints, finite_numbers, numbers
 from robosim.errors import OptionError
+from robosim.kernels.motors.entries import drive_windings
+from robosim.runtime.handles import Handle
 from robosim.validation import Array, check_choice
 
 COMMANDS = ("voltage", "torque")
@@ -164,9 +167,10 @@ class Windings:
     """
 
     def __init__(self, motor: DCMotor, n: int, nu: int, timestep: float) -> None:
-        self._motor = m = motor
-        self.currents, self.voltages = np.zeros((2, n, nu))
-        self.temperatures = np.tile(m.ambient, (n, nu) if m.ambient.ndim == 0 else (n, 1))
+        m, arrays = motor, make_windings(n, nu)
+        self.currents, self.voltages = arrays.currents, arrays.voltages
+        self.temperatures, self._torques = arrays.temperatures, arrays.torques
+        laws = arrays.laws
         # The share of a current that is left after a step, and means of decays over a step.
         x = np.divide(
             timestep * m.resistance,
@@ -174,61 +178,29 @@ class Windings:
             out=np.full(np.broadcast_shapes(m.resistance.shape, m.inductance.shape), np.inf),
             where=m.inductance > 0,
         )
-        self._left = np.exp(-x)
-        self._mean, self._square = -np.expm1(-x) / x, -np.expm1(-2 * x) / (2 * x)
-        self._arriving = -np.expm1(-x)
-        cooling = timestep / (m.thermal_resistance * m.thermal_capacity)
-        self._heated = -np.expm1(-cooling)
+        laws["left"], laws["arriving"] = np.exp(-x), -np.expm1(-x)
+        laws["mean"], laws["square"] = -np.expm1(-x) / x, -np.expm1(-2 * x) / (2 * x)
+        laws["resistance"] = m.resistance
+        laws["torque"] = m.gear_ratio * m.torque_constant
+        laws["emf"] = m.back_emf * m.gear_ratio
+        for name in ("efficiency", "back_efficiency", "voltage_limit", "current_limit",
+                     "thermal_resistance", "temperature_limit", "ambient"):  # fmt: skip
+            laws[name] = getattr(m, name)
+        laws["heated"] = -np.expm1(-timestep / (m.thermal_resistance * m.thermal_capacity))
+        laws["asks"], laws["warms"] = m.command == "torque", m.thermal
+        self._ambient = m.ambient
+        self.temperatures[:] = m.ambient
+        self._handle = Handle(arrays)
 
     def reset(self, rows: Rows) -> None:
         """No current, and the ambient temperature."""
         self.currents[rows], self.voltages[rows] = 0.0, 0.0
-        self.temperatures[rows] = self._motor.ambient
+        self.temperatures[rows] = self._ambient
 
     def advance(self, command: Array, seen: Measured, rows: Rows) -> Array:
         """Torques (n, nu) at the joints over a step."""
-        m, now = self._motor, self.currents
-        emf = m.back_emf * m.gear_ratio * seen.rate
-        if m.command == "voltage":
-            wanted = command
-        else:
-            wanted = self._voltage(command / (m.gear_ratio * m.torque_constant), emf)
-        limit = self._current_limit()
-        low, high = self._voltage(-limit, emf), self._voltage(limit, emf)
-        voltage = np.clip(np.clip(wanted, low, high), -m.voltage_limit, m.voltage_limit)
-        steady = (voltage - emf) / m.resistance
-        excess = now - steady
-        after = steady + self._left * excess
-        mean = steady + self._mean * excess
-        if m.thermal:
-            square = steady**2 + 2 * self._mean * steady * excess + self._square * excess**2
-            self._warm_up(m.resistance * square, rows)
-        self.currents[rows], self.voltages[rows] = after[rows], voltage[rows]
-        driving = mean * seen.rate >= 0.0
-        share = np.where(driving, m.efficiency, 1.0 / m.back_efficiency)
-        return np.asarray(m.gear_ratio * m.torque_constant * mean * share)
-
-    def _voltage(self, current: Array, emf: Array) -> Array:
-        """The voltage by which currents at the end of a step are these."""
-        steady = (current - self._left * self.currents) / self._arriving
-        return np.asarray(self._motor.resistance * steady + emf)
-
-    def _current_limit(self) -> Array:
-        """The largest currents (n, nu) by which a step of constant current ends at the limit."""
-        m = self._motor
-        if not np.isfinite(m.temperature_limit).any():
-            return np.broadcast_to(m.current_limit, self.currents.shape)
-        rise = (m.temperature_limit - self.temperatures) / self._heated
-        rise += self.temperatures - m.ambient
-        power = np.maximum(rise / m.thermal_resistance, 0.0)
-        return np.minimum(m.current_limit, np.sqrt(power / m.resistance))
-
-    def _warm_up(self, power: Array, rows: Rows) -> None:
-        m = self._motor
-        # In differences, which keep their digits where the thermal resistance is large.
-        rise = m.ambient - self.temperatures + m.thermal_resistance * power
-        after = self.temperatures + self._heated * rise
-        self.temperatures[rows] = after[rows]
+        drive_windings(self._handle.address, command, seen.rate, rows)
+        return self._torques
 
 
 def _finite(name: str, value: ArrayLike, *, least: float = 0.0, above: bool = False) -> Array:

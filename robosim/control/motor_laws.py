@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robosim.compiled.motors import make_pid
 from robosim.control.motor_stages import Measured, Rows, check_joints, finite_numbers, numbers
 from robosim.control.pd import PD, Motion, pd_torques
 from robosim.control.periodic import Periodic
 from robosim.errors import ControllerError, OptionError
+from robosim.kernels.motors.entries import command_pid
+from robosim.runtime.handles import Handle
 from robosim.validation import Array, check_choice
 
+_FLOATS = np.dtype(np.float64)
 ANTI_WINDUP = ("clamping", "back-calculation")
 
 
@@ -119,8 +123,17 @@ class Integrals:
     """A PID of n states, with its integrals (n, nu)."""
 
     def __init__(self, pid: PID, n: int, nu: int, interval: float) -> None:
-        self._pid, self._interval = pid, interval
-        self.integrals = np.zeros((n, nu))
+        self._pid, self._shape = pid, (n, nu)
+        self._shapes = (nu,), (n, nu)
+        self._arrays = arrays = make_pid(n, nu)
+        self.integrals = arrays.integrals
+        laws = arrays.laws
+        laws["kp"], laws["kd"], laws["limit"] = pid.kp, pid.kd, pid.limit
+        laws["growth"] = interval * pid.ki
+        laws["clamps"] = pid.tracking_time is None
+        if pid.tracking_time is not None:
+            laws["tracking"] = interval / pid.tracking_time
+        self._handle = Handle(arrays)
 
     def serve(self, sim: Any) -> None:
         """The same for all simulations."""
@@ -131,20 +144,24 @@ class Integrals:
 
     def command(self, seen: Measured, rows: Rows) -> Array:
         """Commands (n, nu), after which integrals advance."""
-        pid, shape = self._pid, self.integrals.shape
-        error = _values("target of a PID", pid.target, seen.time, shape) - seen.angle
-        rate_error = _values("velocity of a PID", pid.velocity, seen.time, shape) - seen.rate
-        asked = pid.kp * error + self.integrals + pid.kd * rate_error
-        given = np.clip(asked, -pid.limit, pid.limit)
-        growth = self._interval * pid.ki * error
-        if pid.tracking_time is None:
-            growth = np.where((asked - given) * growth > 0.0, 0.0, growth)
-            after = np.clip(self.integrals + growth, -pid.limit, pid.limit)
+        pid, on = self._pid, self._arrays
+        targets = pid.target(seen.time) if callable(pid.target) else pid.target
+        rates = pid.velocity(seen.time) if callable(pid.velocity) else pid.velocity
+        self._fill(on.targets, "target of a PID", targets)
+        self._fill(on.rates, "velocity of a PID", rates)
+        if not command_pid(self._handle.address, seen.angle, seen.rate, rows):
+            _shaped("target of a PID", targets, self._shape)
+            _shaped("velocity of a PID", rates, self._shape)
+        return on.commands
+
+    def _fill(self, goals: Array, what: str, value: Any) -> None:
+        """Copy a value, which the kernel looks at; what is no usual array is looked at here."""
+        if type(value) is float:
+            goals.fill(value)
+        elif type(value) is np.ndarray and value.dtype is _FLOATS and value.shape in self._shapes:
+            goals[...] = value
         else:
-            after = self.integrals + growth
-            after += self._interval / pid.tracking_time * (given - asked)
-        self.integrals[rows] = after[rows]
-        return given
+            goals[...] = _shaped(what, value, self._shape)
 
 
 class Following:
@@ -206,12 +223,6 @@ class Given:
         source = self._source
         found = source(seen.time, seen.q, seen.v) if callable(source) else source
         return _shaped("commands of Motors", found, self._shape)
-
-
-def _values(
-    what: str, source: ArrayLike | Callable[[Array], ArrayLike], time: Array, shape: tuple[int, int]
-) -> Array:
-    return _shaped(what, source(time) if callable(source) else source, shape)
 
 
 def _shaped(what: str, value: Any, shape: tuple[int, int]) -> Array:

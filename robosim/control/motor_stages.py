@@ -158,20 +158,28 @@ class Line:
         self._ring = np.zeros((n, steps, nu))
         self._place = np.zeros(n, dtype=np.int64)
         self._empty = np.ones(n, dtype=bool)
+        self._begins, self._together = True, True  # whether any is empty, and all are at one place
 
     def reset(self, rows: Rows) -> None:
         """Empty the lines of some states."""
-        self._empty[rows] = True
+        self._empty[rows], self._begins = True, True
 
     def advance(self, command: Array, seen: Measured, rows: Rows) -> Array:
         """The commands that arrive as these leave."""
         if self._steps == 0:
             return command
-        new = rows & self._empty
-        if new.any():
-            first = command[new, None] if self._initial is None else self._initial
-            self._ring[new] = first
+        if self._begins:
+            new = rows & self._empty
+            self._ring[new] = command[new, None] if self._initial is None else self._initial
             self._empty[new] = False
+            self._begins = bool(self._empty.any())
+        self._together = self._together and bool(rows.all())
+        if self._together:
+            at = self._place.item(0)
+            found = self._ring[:, at].copy()
+            self._ring[:, at] = command
+            self._place.fill((at + 1) % self._steps)
+            return found
         states = np.arange(len(rows))
         found = self._ring[states, self._place]
         self._ring[states[rows], self._place[rows]] = command[rows]

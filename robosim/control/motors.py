@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import weakref
+from math import isfinite
 from typing import Any, Self
 
 import numpy as np
@@ -20,6 +21,7 @@ from robosim.control.periodic import Aims, Periodic
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError
 from robosim.formulation import Formulation
+from robosim.runtime.notice import CompileNotice
 from robosim.validation import Array
 
 __all__ = ["PID", "DCMotor", "Delay", "LearnedActuator", "Motors", "Rate"]
@@ -149,14 +151,17 @@ class Motors:
         nu = len(self._joints)
         self.aims = Aims(*np.zeros((3, n, nu)))
         self._held = np.zeros((n, nu))
+        self._angle, self._rate = np.zeros((2, n, nu))
         self._count = np.zeros(n, dtype=np.int64)
         self._acted = np.full(n, np.nan)
+        self._all = np.ones(n, dtype=bool)
         self._last: tuple[Array, Array] | None = None
         self._law: Law | None = None
         self._before: list[Memory] = []
         self._after: list[Memory] = []
         if timestep is None:
             return
+        CompileNotice.install()
         split = self._split
         rate = None if split is None else self.stages[split]
         self._every = 1 if rate is None else rate.steps(timestep)
@@ -332,11 +337,15 @@ class Motors:
         The memory of a robot begins anew if its time is not a time step after it acted last.
         """
         assert self._timestep is not None
-        slack = _SLACK * self._timestep
-        other = ~(np.abs(time - (self._acted + self._timestep)) <= slack)
-        if other.any():
-            self._reset_rows(other)
-        return np.ones(len(time), dtype=bool)
+        h = self._timestep
+        if self._n == 1:  # numbers are faster than arrays of one
+            if not abs(time.item() - (self._acted.item() + h)) <= _SLACK * h:
+                self._reset_rows(self._all)
+        else:
+            other = ~(np.abs(time - (self._acted + h)) <= _SLACK * h)
+            if other.any():
+                self._reset_rows(other)
+        return self._all.copy()
 
     def _reset_rows(self, rows: Rows) -> None:
         assert self._law is not None
@@ -364,21 +373,24 @@ class Motors:
             For commands of another shape, or torques that are not finite.
         """
         assert self._law is not None
-        angle, rate = q[:, self._gains["q_index"]], v[:, self._gains["v_index"]]
-        seen = Measured(time, q, v, angle, rate, forces)
-        acting = due & (self._count % self._every == 0)
+        gains = self._gains
+        q.take(gains["q_index"], axis=1, out=self._angle, mode="clip")
+        v.take(gains["v_index"], axis=1, out=self._rate, mode="clip")
+        seen = Measured(time, q, v, self._angle, self._rate, forces)
+        acting = due if self._every == 1 else due & (self._count % self._every == 0)
         if acting.any():
             command = self._law.command(seen, acting)
             for one in self._before:
                 command = one.advance(command, seen, acting)
-            self._held[acting] = command[acting]
+            np.copyto(self._held, command, where=acting[:, None])
         torques = self._held
         for one in self._after:
             torques = one.advance(torques, seen, due)
-        self._check_finite(torques, time, due)
-        self.aims.torques[due] = torques[due]
-        self._count[due] += 1
-        self._acted[due] = time[due]
+        if not isfinite(torques.sum()):  # which many large torques are not, either
+            self._check_finite(torques, time, due)
+        np.copyto(self.aims.torques, torques, where=due[:, None])
+        self._count += due
+        np.copyto(self._acted, time, where=due)
         return self.aims
 
     def _check_finite(self, torques: Array, time: Array, due: Rows) -> None:
