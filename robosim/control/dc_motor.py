@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robosim.compiled.motors import make_windings
-from robosim.control.motor_stages import Measured, Rows, check_joints, finite_numbers, numbers
+from robosim.control.motor_stages import Kept, Measured, Rows, check_joints, finite_numbers, numbers
 from robosim.errors import OptionError
 from robosim.kernels.motors.entries import drive_windings
 from robosim.runtime.handles import Handle
@@ -196,6 +196,17 @@ class Windings:
         """No current, and the ambient temperature."""
         self.currents[rows], self.voltages[rows] = 0.0, 0.0
         self.temperatures[rows] = self._ambient
+
+    def memory(self) -> Kept:
+        """The arrays that last from step to step, themselves."""
+        return {
+            "currents": self.currents,
+            "voltages": self.voltages,
+            "temperatures": self.temperatures,
+        }
+
+    def recalled(self) -> None:
+        """Nothing else follows from the arrays of the memory."""
 
     def advance(self, command: Array, seen: Measured, rows: Rows) -> Array:
         """Torques (n, nu) at the joints over a step."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robosim.compiled.motors import make_pid
-from robosim.control.motor_stages import Measured, Rows, check_joints, finite_numbers, numbers
+from robosim.control.motor_stages import Kept, Measured, Rows, check_joints, finite_numbers, numbers
 from robosim.control.pd import PD, Motion, pd_torques
 from robosim.control.periodic import Periodic
 from robosim.errors import ControllerError, OptionError
@@ -26,6 +26,7 @@ class Law(Protocol):
 
     def serve(self, sim: Any) -> None: ...
     def reset(self, rows: Rows) -> None: ...
+    def memory(self) -> Kept: ...
     def command(self, seen: Measured, rows: Rows) -> Array: ...
 
 
@@ -142,6 +143,10 @@ class Integrals:
         """Integrals of zero."""
         self.integrals[rows] = 0.0
 
+    def memory(self) -> Kept:
+        """The arrays that last from step to step, themselves."""
+        return {"integrals": self.integrals}
+
     def command(self, seen: Measured, rows: Rows) -> Array:
         """Commands (n, nu), after which integrals advance."""
         pid, on = self._pid, self._arrays
@@ -190,6 +195,18 @@ class Following:
     def reset(self, rows: Rows) -> None:
         """Nothing: controllers that act in periods begin anew by themselves."""
 
+    def memory(self) -> Kept:
+        """Nothing for a PD.
+
+        Raises
+        ------
+        ControllerError
+            For a controller that acts in periods, which keeps its memory for itself.
+        """
+        if not isinstance(self._source, PD):
+            raise ControllerError(f"the memory of {self._source!r} in Motors cannot be kept")
+        return {}
+
     def command(self, seen: Measured, rows: Rows) -> Array:
         """Torques or positions (n, nu)."""
         source, beside = self._source, np.zeros_like(seen.angle)
@@ -217,6 +234,10 @@ class Given:
 
     def reset(self, rows: Rows) -> None:
         """Nothing."""
+
+    def memory(self) -> Kept:
+        """Nothing."""
+        return {}
 
     def command(self, seen: Measured, rows: Rows) -> Array:
         """Commands (n, nu)."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import copy
 import weakref
+from collections.abc import Mapping
 from math import isfinite
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from robosim.control.controllers import Compiled
 from robosim.control.dc_motor import DCMotor, Windings
@@ -223,6 +224,86 @@ class Motors:
             self._law.serve(self._sim())
         if hasattr(self.law, "reset"):
             self.law.reset()
+
+    def memory(self) -> dict[str, NDArray[Any]]:
+        """A copy of all that the motors remember, for `recall`; empty before the first step.
+
+        Raises
+        ------
+        ControllerError
+            For a law that acts in periods, such as a policy, whose memory cannot be kept.
+        """
+        return {name: array.copy() for name, array in self._memory().items()}
+
+    def recall(self, sim: Any, memory: Mapping[str, ArrayLike]) -> None:
+        """Continue with a memory, with a simulation in the state that belongs to it.
+
+        Further torques are bit-identical to those of the motors that had the memory. A simulation
+        is for example a `copy`. `Simulation.save` and `load` take motors, and do this in files.
+
+        Parameters
+        ----------
+        sim : Simulation or BatchSimulation
+        memory : mapping of str to array
+            From `memory`, of motors of the same parts and with as many states.
+
+        Raises
+        ------
+        ControllerError
+            For a simulation of another robot, or a memory of other motors. The motors are then as
+            after `reset`.
+        """
+        n = getattr(sim, "n", 1)
+        self._sim = _nothing
+        self.serve(sim, n, sim.timestep)
+        if not memory:
+            return
+        own = self._memory()
+        given = {name: np.asarray(array) for name, array in memory.items()}
+        for name in dict.fromkeys((*own, *given)):
+            if name not in own or name not in given or own[name].shape != given[name].shape:
+                raise ControllerError(
+                    f"this memory is not of these Motors for {n} states: '{name}' differs"
+                )
+        for name, array in own.items():
+            array[...] = given[name]
+        for one in (*self._before, *self._after):
+            one.recalled()
+
+    def _memory(self) -> dict[str, NDArray[Any]]:
+        if self._law is None:
+            return {}
+        found = {
+            "held": self._held,
+            "count": self._count,
+            "acted": self._acted,
+            "torques": self.aims.torques,
+        }
+        parts = {"law": self._law.memory()}
+        for k, one in enumerate((*self._before, *self._after)):
+            parts[f"stage {k}"] = one.memory()
+        for part, arrays in parts.items():
+            found |= {f"{part} {name}": array for name, array in arrays.items()}
+        return found
+
+    def readings(self, sim: Any) -> Array:
+        """Currents [A], voltages [V] and temperatures [deg C] (3, nu) at a simulation's time.
+
+        Those at the end of the last step; temperatures are nan without thermal parameters.
+
+        Raises
+        ------
+        ControllerError
+            Without a `DCMotor`.
+        """
+        self._windings("currents")
+        self.serve(sim, 1, sim.timestep)
+        time = np.array([sim.time])
+        if self._acted[0] != time[0]:
+            self.due(time)
+        found = self._windings("currents")
+        warm = found.temperatures[0] if self.stages[-1].thermal else np.full(self.robot.nu, np.nan)
+        return np.stack((found.currents[0], found.voltages[0], warm))
 
     def begin_at(self, time: float) -> None:
         """Begin anew; called where a viewer restarts a run."""

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from robosim.compiled.building.loops import is_tree_with_loops
 from robosim.compiled.model import Model
 from robosim.compiled.state import State
+from robosim.control.motors import Motors
 from robosim.description.mechanism import Mechanism
 from robosim.description.units import units_of
 from robosim.errors import OptionError
@@ -285,25 +286,30 @@ class Simulation(Knot):
         self._own(self.engine, Held(robot, self.engine.parts.loads))
         self.set_state(q, v, time)
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path, motors: Motors | None = None) -> None:
         """Write a checkpoint, for `load` in this or another process.
 
-        The file contains neither the robot nor a controller.
+        The file contains neither the robot nor a controller, but for the memory of `motors`.
 
         Parameters
         ----------
         path : str or Path
             File to write, which ends in .npz; an existing file is replaced.
+        motors : Motors or None
+            Motors whose memory is written as well: currents, temperatures, integrals, delays.
 
         Raises
         ------
         StateError
             For another suffix, or if the file cannot be written.
+        ControllerError
+            For motors whose memory cannot be kept.
         """
         self._driver.refuse_if_busy()
-        saved.save(self.engine, self.options, self.torques, path)
+        memory = {} if motors is None else motors.memory()
+        saved.save(self.engine, self.options, self.torques, path, memory)
 
-    def load(self, path: str | Path) -> None:
+    def load(self, path: str | Path, motors: Motors | None = None) -> None:
         """Restore a checkpoint that `save` has written.
 
         All further steps are bit-identical to those of the saved simulation, on processors with
@@ -314,15 +320,21 @@ class Simulation(Knot):
         path : str or Path
             Checkpoint of a simulation of the same robot, with the same timestep, gravity and
             options, written by the same version of robosim.
+        motors : Motors or None
+            Motors of the same parts as those that were saved, which continue from their memory.
 
         Raises
         ------
         StateError
             If the checkpoint has another robot, option or version, is damaged, or cannot be read.
             The simulation is then unchanged.
+        ControllerError
+            If the checkpoint has the memory of other motors. These motors then begin anew.
         """
         self._driver.refuse_if_busy()
-        saved.load(self.engine, self.options, self.copy().engine, path)
+        memory = saved.load(self.engine, self.options, self.copy().engine, path)
+        if motors is not None:
+            motors.recall(self, memory)
         self.held.control_by(None)
         self.held.release_servos()
         if self._driver.samples is not None:

@@ -21,7 +21,7 @@ from robosim import (
     linearize,
 )
 from robosim.controllers import PD, PID, DCMotor, Delay, LearnedActuator, Motors, Rate
-from robosim.errors import ControllerError, LoadError, OptionError
+from robosim.errors import ControllerError, LoadError, ModelError, OptionError
 from robosim.mechanism import with_backlash
 
 H = 0.001
@@ -689,3 +689,124 @@ def test_a_policy_moves_the_joints_through_motors():
     same = LearnedActuator(lambda inputs: inputs[:, 0], lags=(0.0,))
     tau = sim_of(heavy).run(8 * H, Motors(heavy, Stepwise(), same)).tau[:, 0]
     assert tau[:8] == pytest.approx([1.0] * 4 + [1.004] * 4, abs=1e-9)
+
+
+# --- memory in checkpoints and logs ---------------------------------------------------------------
+
+
+HOT = {"thermal_resistance": 3.0, "thermal_capacity": 2.0, "temperature_limit": 60.0}
+WARM = DCMotor(R, KT, inductance=2e-3, voltage_limit=24.0, **HOT)
+CHAINS = {
+    "a motor": lambda robot: Motors(robot, PID(1.0, 9.0, 40.0, 0.1, 3.0), WARM),
+    "all stages": lambda robot: Motors(
+        robot, PID(lambda t: np.sin(9 * t)[:, None] * np.ones((1, 2)), 9.0, 40.0, 0.1, 3.0),
+        Delay(4 * H), Rate(0.5 / H), Delay(3 * H), WARM,
+    ),
+    "a network": lambda robot: Motors(
+        robot, (0.3, -0.2), Delay(2 * H), LearnedActuator(learned, lags=(0.0, 2 * H, 5 * H))
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("chain", CHAINS)
+@pytest.mark.parametrize("steps", [0, 1, 7, 20])
+def test_a_run_continues_from_a_checkpoint_bit_for_bit(tmp_path, chain, steps):
+    robot = wheels(2)
+    motors, sim = CHAINS[chain](robot), sim_of(robot)
+    sim.set_state(v=(2.0, -1.0))
+    if steps:
+        sim.run(steps * H, motors)
+    sim.save(tmp_path / "sim.npz", motors)
+    beside, kept = sim.copy(), motors.memory()
+    expected = sim.run(30 * H, motors)
+    assert np.ptp(expected.tau) > 1e-3
+
+    again, other = sim_of(robot), CHAINS[chain](robot)
+    again.load(tmp_path / "sim.npz", other)
+    found = again.run(30 * H, other)
+    for name in ("t", "q", "v", "tau"):
+        assert np.array_equal(getattr(found, name), getattr(expected, name))
+    # The same in one process, also by the same motors again.
+    motors.recall(beside, kept)
+    assert np.array_equal(beside.run(30 * H, motors).tau, expected.tau)
+    for name, array in other.memory().items():
+        assert np.array_equal(array, motors.memory()[name])
+    # Without the memory, motors begin anew.
+    if steps > 1:
+        bare, anew = sim_of(robot), CHAINS[chain](robot)
+        bare.load(tmp_path / "sim.npz")
+        assert not np.array_equal(bare.run(30 * H, anew).tau, expected.tau)
+
+
+def test_a_memory_of_other_motors_is_refused(tmp_path):
+    robot = wheels(2)
+    motors, sim = CHAINS["all stages"](robot), sim_of(robot)
+    sim.run(5 * H, motors)
+    sim.save(tmp_path / "sim.npz", motors)
+    other = CHAINS["a motor"](robot)
+    with pytest.raises(ControllerError, match="is not of these Motors for 1 states: 'stage 0 cur"):
+        sim_of(robot).load(tmp_path / "sim.npz", other)
+    assert not other.currents.any()
+    with pytest.raises(ControllerError, match="do not fit the actuated coordinates"):
+        other.recall(sim_of(wheels(3)), motors.memory())
+    batch = BatchSimulation(robot, 3, H, gravity=(0.0, 0.0, 0.0))
+    with pytest.raises(ControllerError, match="for 3 states"):
+        motors.recall(batch, motors.memory())
+
+
+def test_a_batch_continues_from_a_memory():
+    robot = wheels(2)
+    batch = BatchSimulation(robot, 3, H, gravity=(0.0, 0.0, 0.0))
+    motors = CHAINS["all stages"](robot)
+    batch.rollout(9, controller=motors)
+    kept, starts = motors.memory(), [batch[i].copy() for i in range(3)]
+    expected = batch.rollout(20, controller=motors)
+    for i, start in enumerate(starts):
+        batch.restore(start, index=i)
+    motors.recall(batch, kept)
+    assert np.array_equal(batch.rollout(20, controller=motors).tau, expected.tau)
+
+
+def test_logs_have_currents_voltages_and_temperatures():
+    robot = wheels(2)
+    motors, sim = CHAINS["a motor"](robot), sim_of(robot)
+    log = sim.run(40 * H, motors, also=("motors", "frame:wheel1"))
+    plain = sim_of(robot).run(40 * H, CHAINS["a motor"](robot))
+    assert np.array_equal(log.tau, plain.tau)
+    units = {name: log.info.units[f"j1.{name}"] for name in ("current", "voltage", "temperature")}
+    assert units == {"current": "A", "voltage": "V", "temperature": "deg C"}
+    # What the motors say after so many steps is in the row of that time.
+    other, again = CHAINS["a motor"](robot), sim_of(robot)
+    again.run(25 * H, other)
+    for k, joint in enumerate(robot.actuated_names):
+        assert log.column(f"{joint}.current")[0] == 0.0
+        assert log.column(f"{joint}.temperature")[0] == 25.0
+        assert log.column(f"{joint}.current")[25] == other.currents[0, k] != 0.0
+        assert log.column(f"{joint}.voltage")[25] == other.voltages[0, k]
+        assert log.column(f"{joint}.temperature")[25] == other.temperatures[0, k] > 25.0
+    # A run that goes on, and one that begins anew.
+    assert sim.run(2 * H, motors, also="motor:j0").column("j0.current")[0] == motors_at(robot, 40)
+    sim.set_state()
+    assert sim.run(2 * H, motors, also="motor:j0").column("j0.current")[0] == 0.0
+    cold = Motors(robot, 1.0, DCMotor(R, KT))
+    found = sim_of(robot).run(3 * H, cold, also="motors")
+    assert np.isnan(found.column("j0.temperature")).all()
+    assert found.column("j0.current")[1] == pytest.approx(1.0 / KT)
+
+
+def motors_at(robot: Mechanism, steps: int) -> float:
+    """The current of the first motor after so many steps."""
+    motors = CHAINS["a motor"](robot)
+    sim_of(robot).run(steps * H, motors)
+    return float(motors.currents[0, 0])
+
+
+def test_logs_of_motors_need_some():
+    robot = wheels(1)
+    for controller in (None, PD(robot, 0.0, 1.0, 1.0), lambda sim: np.zeros(1)):
+        with pytest.raises(OptionError, match="need Motors with a DCMotor"):
+            sim_of(robot).run(3 * H, controller, also="motors")
+    with pytest.raises(ControllerError, match="have no currents"):
+        sim_of(robot).run(3 * H, Motors(robot, 0.0), also="motors")
+    with pytest.raises(ModelError, match="'j7' has no motor"):
+        sim_of(robot).run(3 * H, Motors(robot, 0.0, DCMotor(R, KT)), also="motor:j7")
