@@ -59,7 +59,11 @@ class DCMotor:
     thermal_resistance : float or (nu,) [K/W], or None
         From the winding to the ambience. None: no temperature is computed.
     thermal_capacity : float or (nu,) [J/K], or None
-        Of the winding, which is heated by R i^2. The resistance R does not change with temperature.
+        Of the winding, which is heated by R i^2.
+    temperature_coefficient : float or (nu,) [1/K]
+        Relative growth of the resistance with the temperature, 0.0039 for copper.
+    reference_temperature : float or (nu,) [deg C]
+        Temperature at which the resistance is the given one.
     temperature_limit : float or (nu,) [deg C], or None
         The drive limits the current to what would end no step above this. Where an inductance keeps
         a larger one flowing for a moment, or the joint drives the motor, the winding gets warmer.
@@ -93,6 +97,8 @@ class DCMotor:
         thermal_resistance: ArrayLike | None = None,
         thermal_capacity: ArrayLike | None = None,
         temperature_limit: ArrayLike | None = None,
+        temperature_coefficient: ArrayLike = 0.0,
+        reference_temperature: ArrayLike = 25.0,
         ambient: ArrayLike = 25.0,
         command: str = "torque",
     ) -> None:
@@ -126,7 +132,19 @@ class DCMotor:
                 ("thermal_capacity", thermal_capacity),
             )
         )
+        self.temperature_coefficient = _finite("temperature_coefficient", temperature_coefficient)
+        if np.any(self.temperature_coefficient) and not self.thermal:
+            raise OptionError(
+                "temperature_coefficient of a DCMotor needs a thermal_resistance and a "
+                "thermal_capacity"
+            )
+        self.reference_temperature = _finite(
+            "reference_temperature", reference_temperature, least=-273.15
+        )
         self.ambient = _finite("ambient", ambient, least=-273.15)
+        coldest = self.temperature_coefficient * (self.ambient - self.reference_temperature)
+        if np.any(coldest <= -1.0):
+            raise OptionError("a DCMotor has no resistance at its ambient temperature")
         self.temperature_limit = _limit("temperature_limit", temperature_limit, least=-273.15)
         if np.any(self.temperature_limit <= self.ambient):
             raise OptionError("temperature_limit of a DCMotor must be above its ambient")
@@ -180,7 +198,9 @@ class Windings:
         )
         laws["left"], laws["arriving"] = np.exp(-x), -np.expm1(-x)
         laws["mean"], laws["square"] = -np.expm1(-x) / x, -np.expm1(-2 * x) / (2 * x)
-        laws["resistance"] = m.resistance
+        laws["resistance"], laws["growth"] = m.resistance, m.temperature_coefficient
+        laws["reference"] = m.reference_temperature
+        laws["pace"] = x / m.resistance
         laws["torque"] = m.gear_ratio * m.torque_constant
         laws["emf"] = m.back_emf * m.gear_ratio
         for name in ("efficiency", "back_efficiency", "voltage_limit", "current_limit",

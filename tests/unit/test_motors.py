@@ -137,6 +137,37 @@ def thermal(**more) -> DCMotor:
     return DCMotor(R, KT, **(values | more))
 
 
+@pytest.mark.parametrize("inductance", [0.0, 2e-3])
+def test_the_resistance_grows_with_the_temperature(inductance):
+    """Heat and losses of heat balance in the end, at the resistance that the winding then has."""
+    robot, volts, growth = wheels(inertia=1e9), 6.0, 0.0039
+    motor = thermal(command="voltage", inductance=inductance, temperature_coefficient=growth,
+                    reference_temperature=30.0)  # fmt: skip
+    motors = Motors(robot, (volts,), motor)
+    sim_of(robot).run(4.0, motors)
+    (warm,), (current,) = motors.temperatures[0], motors.currents[0]
+    resistance = R * (1 + growth * (warm - 30.0))
+    assert current == pytest.approx(volts / resistance, rel=1e-9)
+    assert warm - 20.0 == pytest.approx(3.0 * resistance * current**2, rel=1e-9)
+    assert warm > 60.0
+    # The first step is one at the ambient temperature.
+    motors = Motors(robot, (volts,), motor)
+    motors(sim_of(robot))
+    cold, x = R * (1 - 10 * growth), H * R * (1 - 10 * growth) / (inductance or 1e-9)
+    assert motors.currents[0, 0] == pytest.approx(volts / cold * (1 - np.exp(-x)), rel=1e-12)
+
+
+def test_a_limit_of_the_temperature_holds_where_the_resistance_grows():
+    robot = wheels(inertia=1e9)
+    motor = thermal(temperature_coefficient=0.0039, temperature_limit=70.0)
+    motors, sim, hottest = Motors(robot, (5.0,), motor), sim_of(robot), []
+    for _ in range(2000):
+        sim.step(motors(sim))
+        hottest.append(motors.temperatures[0, 0])
+    assert max(hottest) <= 70.0 + 1e-9
+    assert hottest[-1] == pytest.approx(70.0, abs=1e-9)
+
+
 def test_the_winding_warms_up_exponentially():
     robot, current = wheels(inertia=1e9), 4.0
     motors = Motors(robot, (KT * current,), thermal())

@@ -6,7 +6,10 @@ import numpy as np
 
 WINDING = np.dtype(
     [
-        ("resistance", "f8"),  # [ohm]
+        ("resistance", "f8"),  # [ohm], at the reference temperature
+        ("growth", "f8"),  # [1/K], relative, of the resistance
+        ("reference", "f8"),  # [deg C]
+        ("pace", "f8"),  # time step over inductance [1/ohm], inf without an inductance
         ("torque", "f8"),  # Kt N, torque of the joint per ampere
         ("emf", "f8"),  # Ke N, voltage per speed of the joint
         ("efficiency", "f8"),

@@ -4,7 +4,7 @@ The addresses lead to `PidArrays` and `WindingArrays` (`robosim.compiled.motors`
 no numbers stay so: comparisons with them are false.
 """
 
-from math import sqrt
+from math import exp, expm1, sqrt
 
 from robosim.kernels.compiler.jit import entry, kernel
 from robosim.kernels.compiler.known import load_pid, load_windings
@@ -53,9 +53,9 @@ def command_pid(address, angles, rates, due):
 
 
 @kernel
-def voltage_for(law, current, now, emf):
+def voltage_for(current, resistance, left, arriving, now, emf):
     """The voltage by which the current at the end of a step is this one."""
-    return law.resistance * ((current - law.left * now) / law.arriving) + emf
+    return resistance * ((current - left * now) / arriving) + emf
 
 
 @entry
@@ -67,27 +67,35 @@ def drive_windings(address, commands, rates, due):
             law, now, warm = on.laws[k], on.currents[s, k], on.temperatures[s, k]
             rate, voltage = rates[s, k], commands[s, k]
             emf = law.emf * rate
+            resistance, left, arriving = law.resistance, law.left, law.arriving
+            decay, square = law.mean, law.square
+            if law.growth != 0.0:
+                resistance *= 1.0 + law.growth * (warm - law.reference)
+                x = law.pace * resistance
+                left, arriving = exp(-x), -expm1(-x)
+                decay, square = arriving / x, -expm1(-2.0 * x) / (2.0 * x)
             if law.asks != 0:
-                voltage = voltage_for(law, voltage / law.torque, now, emf)
+                voltage = voltage_for(voltage / law.torque, resistance, left, arriving, now, emf)
             limit = law.current_limit
             if law.warms != 0:
                 rise = (law.temperature_limit - warm) / law.heated + (warm - law.ambient)
                 power = max(rise / law.thermal_resistance, 0.0)
-                limit = min(limit, sqrt(power / law.resistance))
-            low, high = voltage_for(law, -limit, now, emf), voltage_for(law, limit, now, emf)
+                limit = min(limit, sqrt(power / resistance))
+            low = voltage_for(-limit, resistance, left, arriving, now, emf)
+            high = voltage_for(limit, resistance, left, arriving, now, emf)
             voltage = clipped(voltage, low, high)
             voltage = clipped(voltage, -law.voltage_limit, law.voltage_limit)
-            steady = (voltage - emf) / law.resistance
+            steady = (voltage - emf) / resistance
             excess = now - steady
-            mean = steady + law.mean * excess
+            mean = steady + decay * excess
             share = law.efficiency if mean * rate >= 0.0 else 1.0 / law.back_efficiency
             on.torques[s, k] = law.torque * mean * share
             if due[s]:
-                on.currents[s, k] = steady + law.left * excess
+                on.currents[s, k] = steady + left * excess
                 on.voltages[s, k] = voltage
                 if law.warms != 0:
-                    square = steady * steady + 2.0 * law.mean * steady * excess
-                    power = law.resistance * (square + law.square * excess * excess)
+                    heat = steady * steady + 2.0 * decay * steady * excess
+                    power = resistance * (heat + square * excess * excess)
                     # In differences, which keep their digits where the resistance is large.
                     rise = law.ambient - warm + law.thermal_resistance * power
                     on.temperatures[s, k] = warm + law.heated * rise
