@@ -572,6 +572,8 @@ def test_a_network_of_another_shape_is_refused():
         (lambda: DCMotor(R, KT, current_limit="x"), "current_limit of a DCMotor"),
         (lambda: DCMotor(R, KT, thermal_capacity=1.0), "both a thermal_resistance and"),
         (lambda: DCMotor(R, KT, temperature_limit=90.0), "temperature_limit .* needs"),
+        (lambda: DCMotor(R, KT, temperature_coefficient=0.004), "temperature_coefficient .* needs"),
+        (lambda: thermal(temperature_coefficient=0.2), "no resistance at its ambient temperature"),
         (lambda: thermal(temperature_limit=10.0), "must be above its ambient"),
         (lambda: DCMotor(R, KT, command="speed"), "command must be one of voltage, torque"),
         (lambda: DCMotor(R, KT, gear_ratio=np.inf), "gear_ratio of a DCMotor must be finite"),
