@@ -129,7 +129,8 @@ def _of_actuators(
         for one in mechanism.actuators
         if what == "controls" or one.has_activations
     }
-    found, start = {}, 0
+    found: dict[str, float] = {}
+    start = 0
     for slot, size in zip(slots, sizes, strict=True):
         own = values[start : start + size]
         start += size

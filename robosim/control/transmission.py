@@ -10,7 +10,7 @@ activations from step to step.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from robosim.description.actuator import Actuator
 from robosim.description.mechanism import Mechanism
 from robosim.description.place import Place
 from robosim.description.rigid import floating_bases
-from robosim.errors import StateError
+from robosim.errors import ControllerError, StateError
 from robosim.validation import Array
 
 TOUCHING = 1e-4
@@ -73,6 +73,7 @@ class Drive:
     Activations are integrated by Euler's method, from step to step. Activations, and forces of
     actuators that are not implicit, are constant over a step. Delayed controls (`ControlDelay`) are
     kept as well, and begin anew where the simulation's time is not a step after the last call.
+    `Simulation.save` and `load` take a `Drive`, which then continues from both.
 
     Parameters
     ----------
@@ -103,6 +104,33 @@ class Drive:
         given = np.zeros(n) if activations is None else activations
         self.activations = _shaped("activations", given, n).copy()
         self._lines = [None if one.delay is None else DelayLine(one) for one in robot.actuators]
+
+    def memory(self) -> dict[str, Array]:
+        """A copy of activations and delayed controls, for `recall`."""
+        return {name: array.copy() for name, array in self._memory().items()}
+
+    def recall(self, sim: Formulation, memory: Mapping[str, ArrayLike]) -> None:
+        """Continue with a memory, with a simulation in the state that belongs to it.
+
+        Raises
+        ------
+        ControllerError
+            For a memory of another robot's actuators.
+        """
+        own = self._memory()
+        given = {name: np.asarray(array, dtype=float) for name, array in memory.items()}
+        for name in dict.fromkeys((*own, *given)):
+            if name not in own or name not in given or own[name].shape != given[name].shape:
+                raise ControllerError(f"this memory is not of these actuators: '{name}' differs")
+        for name, array in own.items():
+            array[...] = given[name]
+
+    def _memory(self) -> dict[str, Array]:
+        found = {"activations": self.activations}
+        for actuator, line in zip(self._transmission.robot.actuators, self._lines, strict=True):
+            if line is not None:
+                found |= {f"{actuator.name} past": line.past, f"{actuator.name} next": line.next}
+        return found
 
     def __call__(self, sim: Formulation) -> Array:
         """As `torques`; activations advance by a time step."""
@@ -139,23 +167,31 @@ class Drive:
 
 
 class DelayLine:
-    """The last controls of an actuator with a delay, the newest first; zeros before the first."""
+    """The last controls of an actuator with a delay; zeros before the first.
+
+    Attributes
+    ----------
+    past : (samples, number of controls)
+        The newest first.
+    next : (1,) [s]
+        When the next one is due.
+    """
 
     def __init__(self, actuator: Actuator) -> None:
         assert actuator.delay is not None
         self._delay = actuator.delay
-        self._past = np.zeros((actuator.delay.samples, len(actuator.control_names)))
-        self._next = np.nan
+        self.past = np.zeros((actuator.delay.samples, len(actuator.control_names)))
+        self.next = np.full(1, np.nan)
 
     def through(self, controls: Array, time: float, h: float) -> Array:
         """The controls that act at a time [s], as these enter; h is the time step [s].
 
         The memory begins anew where a time is not a step after the last one.
         """
-        past, delay = self._past, self._delay
-        if not abs(time - self._next) <= _SLACK * h:
+        past, delay = self.past, self._delay
+        if not abs(time - self.next[0]) <= _SLACK * h:
             past[:] = 0.0
-        self._next = time + h
+        self.next[0] = time + h
         # The present control is no sample yet, so that any delay is a step or more.
         steps = min(max(delay.seconds / h, 1.0), float(delay.samples))
         later, earlier = int(steps + _SLACK), int(np.ceil(steps - _SLACK))
@@ -168,7 +204,7 @@ class DelayLine:
 
     def _between(self, later: int, x: float) -> Array:
         """Controls at a share x of the way from the sample before one to that one."""
-        past, samples = self._past, len(self._past)
+        past, samples = self.past, len(self.past)
         begin, end = past[later], past[later - 1]
         if self._delay.interpolation == "linear":
             return np.asarray(begin + x * (end - begin))

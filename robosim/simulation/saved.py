@@ -40,7 +40,7 @@ def save(
     options: Mapping[str, Any],
     torques: Array,
     path: str | Path,
-    memory: Mapping[str, NDArray[Any]],
+    memory: Mapping[str, NDArray[Any]] | None,
 ) -> None:
     """Write the data from which a simulation continues, with its last torques (nv,).
 
@@ -54,8 +54,9 @@ def save(
         arrays[LAST] = counters.last[0]
     assert counters.drove is not None
     arrays[DROVE] = counters.drove[1]
-    arrays |= {CONTROLLER + name: array for name, array in memory.items()}
+    arrays |= {CONTROLLER + name: array for name, array in (memory or {}).items()}
     header = _header(engine, options) | {"counters": _numbers(counters)}
+    header["controller"] = memory is not None
     if isinstance(engine, Engine):
         header |= _settings(engine)
     else:
@@ -90,11 +91,16 @@ def _settings(engine: Engine) -> dict[str, Any]:
 
 
 def load(
-    engine: Engine | Worlds, options: Mapping[str, Any], trial: Any, path: str | Path
+    engine: Engine | Worlds,
+    options: Mapping[str, Any],
+    trial: Any,
+    path: str | Path,
+    remembers: bool,
 ) -> dict[str, NDArray[Any]]:
     """Load the state in a file into an engine; see `Simulation.load`.
 
-    A copy is tried first, so that an invalid file leaves the engine unchanged.
+    A copy is tried first, so that an invalid file leaves the engine unchanged. So does one without
+    the memory of a controller that `remembers`.
 
     Returns
     -------
@@ -104,6 +110,8 @@ def load(
     path = _checked(path)
     header, arrays = _read(path)
     _compare(path, header, _header(engine, options))
+    if remembers and not header.get("controller"):
+        raise StateError(f"{path}: has no memory of a controller: it was saved without one")
     _take(trial, header, arrays, path)
     _take(engine, header, arrays, path)
     return {

@@ -8,7 +8,7 @@ import pytest
 import robosim
 from robosim import Simulation
 from robosim.actuators import ControlDelay, Drive, torques
-from robosim.errors import LoadError, ModelError
+from robosim.errors import ControllerError, LoadError, ModelError
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -195,6 +195,25 @@ def test_a_motor_settles_at_its_controls(tmp_path):
     assert tau == pytest.approx(settled, rel=1e-9)
     friction = 0.3 + 0.2 * np.exp(-16.0)
     assert settled == pytest.approx(30 * (0.1 - 0.2) - 0.4 + 0.2 / 2 * 2 - friction, rel=1e-9)
+
+
+def test_a_drive_continues_from_a_checkpoint(tmp_path):
+    """With all that motors and delays remember, bit for bit."""
+    _, robot = rich(tmp_path, list(RICH)[-1])
+    voltages = lambda sim: (np.sin(9 * sim.time), 3.0 * np.cos(40 * sim.time))  # noqa: E731
+    drive, sim = Drive(robot, voltages), Simulation(robot, 1e-3)
+    sim.run(0.02, drive)
+    sim.save(tmp_path / "sim.npz", drive)
+    expected = sim.run(0.05, drive).tau
+    again, other = Simulation(robot, 1e-3), Drive(robot, voltages)
+    again.load(tmp_path / "sim.npz", other)
+    assert np.array_equal(again.run(0.05, other).tau, expected)
+    anew = Simulation(robot, 1e-3)
+    anew.load(tmp_path / "sim.npz")
+    assert not np.array_equal(anew.run(0.05, Drive(robot, voltages)).tau, expected)
+    plain = Drive(rich(tmp_path, "")[1], voltages)
+    with pytest.raises(ControllerError, match="is not of these actuators: 'activations' differs"):
+        plain.recall(again, other.memory())
 
 
 def test_motors_of_ball_joints_do_not_go_round(tmp_path):

@@ -20,8 +20,9 @@ from robosim import (
     Simulation,
     linearize,
 )
+from robosim.control.periodic import Aims
 from robosim.controllers import PD, PID, DCMotor, Delay, LearnedActuator, Motors, Rate
-from robosim.errors import ControllerError, LoadError, ModelError, OptionError
+from robosim.errors import ControllerError, LoadError, ModelError, OptionError, StateError
 from robosim.mechanism import with_backlash
 
 H = 0.001
@@ -785,6 +786,47 @@ def test_a_memory_of_other_motors_is_refused(tmp_path):
     batch = BatchSimulation(robot, 3, H, gravity=(0.0, 0.0, 0.0))
     with pytest.raises(ControllerError, match="for 3 states"):
         motors.recall(batch, motors.memory())
+
+
+def test_a_checkpoint_without_a_memory_is_refused(tmp_path):
+    robot = wheels(2)
+    motors, sim = CHAINS["a motor"](robot), sim_of(robot)
+    sim.run(5 * H, motors)
+    sim.save(tmp_path / "sim.npz")
+    other = sim_of(robot)
+    with pytest.raises(StateError, match="has no memory of a controller"):
+        other.load(tmp_path / "sim.npz", motors)
+    assert other.steps == 0
+    pd = PD(robot, 0.0, 1.0, 1.0)
+    for attempt in (sim.save, sim.load):
+        with pytest.raises(ControllerError, match="Motors and a Drive have a memory"):
+            attempt(tmp_path / "sim.npz", pd)
+
+
+def test_a_policy_in_motors_keeps_its_memory_for_itself(tmp_path):
+    class Policy:
+        needs_forces, aims = False, None
+
+        def pd(self, timestep):
+            return PD(wheels(1), 0.0, 1.0, 1.0)
+
+        def steps(self, timestep):
+            return 1
+
+        def serve(self, sim, n, timestep):
+            self.aims = Aims(*np.zeros((3, n, 1)))
+
+        def due(self, time):
+            return np.ones(len(time), dtype=bool)
+
+        def act(self, time, q, v, forces, due):
+            return self.aims
+
+    robot = wheels(1)
+    motors, sim = Motors(robot, Policy()), sim_of(robot)
+    sim.run(3 * H, motors)
+    with pytest.raises(ControllerError, match=r"the memory of .*Policy.* cannot be kept"):
+        sim.save(tmp_path / "sim.npz", motors)
 
 
 def test_a_batch_continues_from_a_memory():

@@ -76,12 +76,12 @@ def _moving(document: Document, name: str) -> dict[str, str]:
     there = [one for one in mechanism.actuators if one.name in written]
     controls = dict(zip(mechanism.control_names, now.controls.tolist(), strict=True))
     activations = dict(zip(mechanism.activation_names, now.activations.tolist(), strict=True))
+    acting = [one for one in there if one.has_activations]
     values = {
-        "qvel": now.v,
+        "qvel": now.v.tolist(),
         "ctrl": [controls[name] for one in there for name in one.control_names],
-        "act": [activations[name] for one in there if one.has_activations
-                for name in one.activation_names],
-    }  # fmt: skip
+        "act": [activations[name] for one in acting for name in one.activation_names],
+    }
     told = {what: text(array) for what, array in values.items() if np.any(array)}
     return told | ({"time": text(now.time)} if now.time else {})
 
