@@ -10,8 +10,6 @@ from numpy.typing import ArrayLike
 from robosim.compiled.motors import make_windings
 from robosim.control.motor_stages import Kept, Measured, Rows, check_joints, finite_numbers, numbers
 from robosim.errors import OptionError
-from robosim.kernels.motors.entries import drive_windings
-from robosim.runtime.handles import Handle
 from robosim.validation import Array, check_choice
 
 COMMANDS = ("voltage", "torque")
@@ -185,7 +183,12 @@ class Windings:
     """
 
     def __init__(self, motor: DCMotor, n: int, nu: int, timestep: float) -> None:
+        # Imported here, so that numba is imported only when needed.
+        from robosim.kernels.motors.entries import drive_windings
+        from robosim.runtime.handles import Handle
+
         m, arrays = motor, make_windings(n, nu)
+        self._drive = drive_windings
         self.currents, self.voltages = arrays.currents, arrays.voltages
         self.temperatures, self._torques = arrays.temperatures, arrays.torques
         laws = arrays.laws
@@ -230,7 +233,7 @@ class Windings:
 
     def advance(self, command: Array, seen: Measured, rows: Rows) -> Array:
         """Torques (n, nu) at the joints over a step."""
-        drive_windings(self._handle.address, command, seen.rate, rows)
+        self._drive(self._handle.address, command, seen.rate, rows)
         return self._torques
 
 

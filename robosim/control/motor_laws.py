@@ -13,8 +13,6 @@ from robosim.control.motor_stages import Kept, Measured, Rows, check_joints, fin
 from robosim.control.pd import PD, Motion, pd_torques
 from robosim.control.periodic import Periodic
 from robosim.errors import ControllerError, OptionError
-from robosim.kernels.motors.entries import command_pid
-from robosim.runtime.handles import Handle
 from robosim.validation import Array, check_choice
 
 _FLOATS = np.dtype(np.float64)
@@ -124,6 +122,11 @@ class Integrals:
     """A PID of n states, with its integrals (n, nu)."""
 
     def __init__(self, pid: PID, n: int, nu: int, interval: float) -> None:
+        # Imported here, so that numba is imported only when needed.
+        from robosim.kernels.motors.entries import command_pid
+        from robosim.runtime.handles import Handle
+
+        self._advance = command_pid
         self._pid, self._shape = pid, (n, nu)
         self._shapes = (nu,), (n, nu)
         self._arrays = arrays = make_pid(n, nu)
@@ -154,7 +157,7 @@ class Integrals:
         rates = pid.velocity(seen.time) if callable(pid.velocity) else pid.velocity
         self._fill(on.targets, "target of a PID", targets)
         self._fill(on.rates, "velocity of a PID", rates)
-        if not command_pid(self._handle.address, seen.angle, seen.rate, rows):
+        if not self._advance(self._handle.address, seen.angle, seen.rate, rows):
             _shaped("target of a PID", targets, self._shape)
             _shaped("velocity of a PID", rates, self._shape)
         return on.commands

@@ -22,7 +22,6 @@ from robosim.control.periodic import Aims, Periodic
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError
 from robosim.formulation import Formulation
-from robosim.runtime.notice import CompileNotice
 from robosim.validation import Array
 
 __all__ = ["PID", "DCMotor", "Delay", "LearnedActuator", "Motors", "Rate"]
@@ -162,6 +161,9 @@ class Motors:
         self._after: list[Memory] = []
         if timestep is None:
             return
+        # Imported here, so that numba is imported only when needed.
+        from robosim.runtime.notice import CompileNotice
+
         CompileNotice.install()
         split = self._split
         rate = None if split is None else self.stages[split]
