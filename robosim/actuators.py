@@ -4,5 +4,14 @@ from __future__ import annotations
 
 from robosim.control.transmission import Drive, Transmission, torques
 from robosim.description.actuator import Actuator, ControlDelay
+from robosim.description.electric_motor import ElectricMotor, LuGre
 
-__all__ = ["Actuator", "ControlDelay", "Drive", "Transmission", "torques"]
+__all__ = [
+    "Actuator",
+    "ControlDelay",
+    "Drive",
+    "ElectricMotor",
+    "LuGre",
+    "Transmission",
+    "torques",
+]

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from robosim.description.actuator import Actuator, ControlDelay
+from robosim.description.actuator import INTERPOLATIONS, Actuator, ControlDelay
 from robosim.description.names import free_name
 from robosim.loaders.mjcf.anchors import Anchor, Anchors, Scalars
 from robosim.loaders.mjcf.compiler import Compiler
-from robosim.loaders.mjcf.dc_motors import read_dc_motor
+from robosim.loaders.mjcf.dc_motors import inputs_of, read_dc_motor
 from robosim.loaders.mjcf.defaults import ACTUATORS, Defaults
 from robosim.loaders.mjcf.joints import Spec
 from robosim.loaders.mjcf.keyframes import Slots
@@ -45,7 +45,6 @@ _KNOWN = (
     "muscle",
     "dcmotor",
 )
-_INTERPOLATIONS = ("zoh", "linear", "cubic")
 
 
 @dataclass
@@ -125,8 +124,6 @@ def read_actuators(
                 found.actuators.append(_adhesion(resolved, name, anchors, compiler, notes))
             elif gears or site:
                 actuator = _actuator(resolved, name, gears, compiler, notes)
-                if actuator is None:
-                    continue
                 _add_rotor(resolved, actuator, found, notes)
                 if site is not None:
                     wrench = tuple(_gear(resolved).tolist())
@@ -146,13 +143,12 @@ def _slots(node: Node, name: str) -> Slots:
     if node.tag == "plugin" or node.has("actdim"):
         return Slots(name, None if node.tag == "plugin" else 1, None)
     if node.tag == "dcmotor":
-        inputs = node.attributes.get("input", "voltage").split()
         gains = node.some_numbers("controller", np.zeros(6), fill=True)
         states = [gains[1], gains[3]]
-        states += [node.some_numbers(what, 0.0)[0] for what in ("thermal", "lugre")]
+        states += [np.any(node.some_numbers("thermal", 0.0)[:3])]
+        states += [node.some_numbers("lugre", 0.0)[0]]
         states.append(np.any(node.some_numbers("inductance", 0.0)))
-        controls = 0 if inputs == ["none"] else len(inputs)
-        return Slots(name, controls, int(np.count_nonzero(states)))
+        return Slots(name, len(inputs_of(node)), int(np.count_nonzero(states)))
     if node.tag in ("orientation", "pid"):
         return Slots(name, None, None)
     active = {"muscle", "intvelocity", "cylinder"}
@@ -193,7 +189,6 @@ def _adhesion(
     if node.number("gain", 1.0) < 0:
         raise node.error("'gain' must not be negative")
     actuator = _actuator(node, name, {}, compiler, notes)
-    assert actuator is not None
     return replace(actuator, place=anchors.body(node, "body").as_place(), adheres=node.text("body"))
 
 
@@ -282,16 +277,12 @@ def _actuator(
     gears: dict[str, float | tuple[float, ...]],
     compiler: Compiler,
     notes: Notes,
-) -> Actuator | None:
-    """An actuator whose force is affine in control, length and velocity, or a muscle.
-
-    None for a motor with another number of controls than one.
-    """
+) -> Actuator:
+    """An actuator whose force is affine in control, length and velocity, a muscle, or a motor."""
     motor = None
     if node.tag == "dcmotor":
-        motor = read_dc_motor(node, notes, name)
-        if motor is None:
-            return None
+        turns = any(isinstance(gear, tuple) for gear in gears.values())
+        motor = read_dc_motor(node, turns)
         gain, bias = motor.gain, motor.bias
     else:
         gain, bias = _gain_and_bias(node)
@@ -309,7 +300,7 @@ def _actuator(
             if always and lower < 0:
                 raise node.error(f"'ctrlrange' of a {node.tag} must not be negative, not {lower:g}")
         limits[what] = lower, upper
-    activation = read_activation(node, compiler, notes, name) if motor is None else motor.activation
+    activation = read_activation(node, compiler, notes, name) if motor is None else None
     if motor is not None and node.has("saturation"):
         limits["force"] = -motor.largest_force, motor.largest_force
     return Actuator(
@@ -322,23 +313,22 @@ def _actuator(
         activation=activation,
         muscle=muscle,
         in_parent=node.has("jointinparent"),
-        delay=_delay(node, notes, name),
+        delay=_delay(node),
+        motor=None if motor is None else motor.motor,
     )
 
 
-def _delay(node: Node, notes: Notes, name: str) -> ControlDelay | None:
+def _delay(node: Node) -> ControlDelay | None:
     """The delay of the control, with a memory of some samples; None without one."""
     seconds, samples = node.number("delay", 0.0), node.number("nsample", 0.0)
-    kind = node.choice("interp", _INTERPOLATIONS, "zoh")
+    kind = node.choice("interp", INTERPOLATIONS, "zoh")
     if seconds < 0 or samples < 0 or samples != int(samples):
         raise node.error("'delay' and 'nsample' must not be negative, and samples be whole")
     if seconds == 0:
         return None
     if samples == 0:
         raise node.error("'delay' needs a memory: an 'nsample' of one or more")
-    if kind == "cubic":
-        notes.add("controls are interpolated linearly, not by cubics", name)
-    return ControlDelay(seconds, int(samples), "linear" if kind == "cubic" else kind)
+    return ControlDelay(seconds, int(samples), kind)
 
 
 def _add_rotor(node: Node, actuator: Actuator, found: Actuation, notes: Notes) -> None:

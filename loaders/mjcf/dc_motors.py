@@ -1,82 +1,131 @@
-"""<dcmotor>: an actuator whose force is affine, as of its winding and its controller.
+"""<dcmotor>: a direct-current motor, with its controller, heat, cogging and friction.
 
-With the motor constant K, the resistance R, the actuator's length l and its rate l', the force is
-K/R (V - K l'). The voltage V is the control, or what a controller needs for a force of
-kp (pos - l) + kd (vel - l') + ff. An inductance lets the current follow [MuJoCo 4.0 documentation,
-XML reference, actuator/dcmotor].
+A motor without states, cogging and a limit of the voltage, and with one control, has a force that
+is affine in control, length and rate. All others have a law of their own
+(`robosim.description.electric_motor`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from robosim.description.muscle import Activation
+from robosim.description.electric_motor import INPUTS, ElectricMotor, LuGre
+from robosim.errors import ModelError
 from robosim.loaders.mjcf.actuator_defaults import motor_constants
 from robosim.loaders.mjcf.nodes import Node
-from robosim.loaders.mjcf.notes import Notes
 
 Three = tuple[float, float, float]
-
-INPUTS = ("pos", "vel", "ff", "voltage", "none")
-# Numbers of `saturation` and `controller` that are not read, by their place.
-_SLOW_CURRENT = 2
-_NOT_READ = {1: "integral gain", 3: "slew rate", 4: "limit of the integral", 5: "voltage limit"}
 
 
 @dataclass(frozen=True)
 class DCMotorSpec:
-    """The law of a motor, as of an `Actuator`."""
+    """The law of a motor, as of an `Actuator`: a motor, or else gain and bias."""
 
-    gain: Three
-    bias: Three
     largest_force: float
-    activation: Activation | None
+    motor: ElectricMotor | None
+    gain: Three = (0.0, 0.0, 0.0)
+    bias: Three = (0.0, 0.0, 0.0)
 
 
-def read_dc_motor(node: Node, notes: Notes, name: str) -> DCMotorSpec | None:
-    """The law of a motor; None for one with another number of controls than one.
+def read_dc_motor(node: Node, turns: bool) -> DCMotorSpec:
+    """The law of a motor; `turns` tells that it drives a ball joint.
 
     Raises
     ------
     LoadError
-        For an unknown input, or numbers without which the motor is not determined.
+        For unknown inputs, or numbers without which the motor is not determined.
     """
-    inputs = node.attributes.get("input", "voltage").split()
-    for word in inputs:
-        if word not in INPUTS:
-            raise node.error(f"'input' must be among these, not {word!r}", INPUTS)
-    if len(inputs) != 1 or inputs == ["none"]:
-        notes.add("motors with more or less than one input are left out", name)
-        return None
-    K, R = constants(node)
-    gains = node.some_numbers("controller", np.zeros(6), fill=True)
-    saturation = node.some_numbers("saturation", np.zeros(3), fill=True)
+    words = inputs_of(node)
+    K, R = constants(node, words)
+    gains = node.some_numbers("controller", np.zeros(6), fill=True).tolist()
+    torque, current, current_rate = (
+        max(float(value), 0.0) for value in node.some_numbers("saturation", np.zeros(3), fill=True)
+    )
     inductance = node.some_numbers("inductance", np.zeros(2), fill=True)
-    lost = [what for place, what in _NOT_READ.items() if gains[place]]
-    lost += ["largest rate of the current"] * bool(saturation[_SLOW_CURRENT])
-    for what in lost:
-        notes.add(f"motors are without the {what} that the file gives them", name)
-    kp, kd = float(gains[0]), float(gains[2])
-    factor = {"pos": kp, "vel": kd, "ff": 1.0, "voltage": K / R}[inputs[0]]
-    bias = (0.0, 0.0, -K * K / R) if inputs[0] == "voltage" else (0.0, -kp, -kd)
     if min(inductance) < 0:
         raise node.error("'inductance' must not be negative")
-    torque, current, _ = (max(float(value), 0.0) for value in saturation)
+    cogging = node.some_numbers("cogging", np.zeros(3), fill=True).tolist()
+    try:
+        motor = ElectricMotor(
+            K,
+            R,
+            words,
+            gains=tuple(gains[:3]),
+            slew_limit=_limit(gains[3]),
+            integral_limit=_limit(gains[4]),
+            voltage_limit=_limit(gains[5]),
+            time_constant=float(inductance[0]) / R if inductance[0] else float(inductance[1]),
+            current_rate=_limit(current_rate),
+            cogging=(cogging[0], cogging[1], cogging[2]) if cogging[0] else (0.0, 0.0, 0.0),
+            friction=_friction(node),
+            **_heat(node),
+        )
+    except ModelError as error:
+        raise node.error(str(error)) from None
     largest = torque or K * current or np.inf
-    time = float(inductance[0]) / R if inductance[0] else float(inductance[1])
-    activation = Activation("current", (time, K, 0.0), early=True) if time else None
-    return DCMotorSpec((factor, 0.0, 0.0), bias, largest, activation)
+    plain = len(words) == 1 and not motor.states and not motor.cogging[0]
+    # A servo of a ball joint would go the shorter way round, which MuJoCo's motors do not.
+    if not plain or gains[5] or (turns and words == ("pos",)):
+        return DCMotorSpec(largest, motor)
+    kp, _, kd = motor.gains
+    factor = {"pos": kp, "vel": kd, "ff": 1.0, "voltage": K / R}[words[0]]
+    bias = (0.0, 0.0, -K * K / R) if words[0] == "voltage" else (0.0, -kp, -kd)
+    return DCMotorSpec(largest, None, (factor, 0.0, 0.0), bias)
 
 
-def constants(node: Node) -> tuple[float, float]:
+def inputs_of(node: Node) -> tuple[str, ...]:
+    """The controls of a motor, in their order; a LoadError for unknown ones."""
+    words = node.attributes.get("input", "voltage").split()
+    if words == ["none"]:
+        return ()
+    for word in words:
+        if word not in INPUTS:
+            raise node.error(f"'input' must be among these, or none, not {word!r}", INPUTS)
+    if not words:
+        raise node.error("'input' names no control: for a motor without, write none")
+    return tuple(words)
+
+
+def _limit(value: float) -> float:
+    return value if value > 0 else np.inf
+
+
+def _heat(node: Node) -> dict[str, Any]:
+    """The thermal numbers of a motor, if it has any."""
+    given = node.some_numbers("thermal", np.zeros(6), fill=True).tolist()
+    resistance, capacity, time, coefficient, reference, ambient = given
+    if not any(given[:3]):
+        return {}
+    if resistance > 0 and time > 0:
+        capacity = time / resistance
+    elif capacity > 0 and time > 0:
+        resistance = time / capacity
+    if min(given[:3]) < 0 or not (resistance > 0 and capacity > 0):
+        raise node.error("'thermal' needs two of resistance, capacitance and timeconst, above zero")
+    return {
+        "thermal_resistance": resistance,
+        "thermal_capacity": capacity,
+        "temperature_coefficient": coefficient,
+        "reference_temperature": reference,
+        "ambient": ambient,
+    }
+
+
+def _friction(node: Node) -> LuGre | None:
+    given = node.some_numbers("lugre", np.zeros(5), fill=True).tolist()
+    return LuGre(*given) if given[0] else None
+
+
+def constants(node: Node, inputs: tuple[str, ...]) -> tuple[float, float]:
     """Motor constant and resistance, from what is given of them or from nominal values.
 
     Raises
     ------
     LoadError
-        For negative numbers, or too few of them.
+        For negative numbers, or too few of them; without inputs, a constant may be zero.
     """
     given = node.some_numbers("motorconst", np.zeros(2), fill=True)
     voltage, stall, free = node.some_numbers("nominal", np.zeros(3), fill=True)
@@ -84,7 +133,7 @@ def constants(node: Node) -> tuple[float, float]:
     if min(*given, voltage, stall, free, resistance) < 0:
         raise node.error("'motorconst', 'nominal' and 'resistance' must not be negative")
     K, R = motor_constants(given.tolist(), (voltage, stall, free), resistance)
-    if K <= 0:
+    if K <= 0 and inputs:
         raise node.error("needs a motorconst, or nominal values with a speed")
     if R <= 0:
         raise node.error("needs a resistance, or nominal values with a stall torque")

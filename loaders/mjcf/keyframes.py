@@ -67,10 +67,7 @@ def _named(root: Node) -> dict[str, Node]:
 
 
 class Slots(NamedTuple):
-    """The controls and activations of an actuator of the file in keyframes; None: unknown.
-
-    Of several activations the last one is read, which for motors is the current.
-    """
+    """How many controls and activations an actuator has in keyframes of the file; None: unknown."""
 
     name: str
     controls: int | None
@@ -128,15 +125,18 @@ def _of_actuators(
         return {}
     values = node.numbers(attribute, np.zeros(sum(sizes))).tolist()
     there = {
-        actuator.name
-        for actuator in mechanism.actuators
-        if what == "controls" or actuator.activation is not None
+        one.name: one.control_names if what == "controls" else one.activation_names
+        for one in mechanism.actuators
+        if what == "controls" or one.has_activations
     }
-    found, start = {}, 0
+    found: dict[str, float] = {}
+    start = 0
     for slot, size in zip(slots, sizes, strict=True):
+        own = values[start : start + size]
         start += size
-        if size and slot.name in there and values[start - 1]:
-            found[slot.name] = values[start - 1]
+        names = there.get(slot.name, ())
+        if len(names) == size:
+            found |= {name: value for name, value in zip(names, own, strict=True) if value}
     return found
 
 

@@ -47,10 +47,10 @@ _ACTIVATION = (
     "lmax vmax fpmax fvmax"
 )
 _OTHER_KINDS = "cranklength gain plugin instance"
-_MOTOR = "motorconst resistance inductance nominal saturation controller input"
-_ACTUATORS_ALONE = (
-    f"inheritrange actdim ffrange velrange posrange slewmax imax ki thermal cogging lugre {_MOTOR}"
+_MOTOR = (
+    "motorconst resistance inductance nominal saturation controller input thermal cogging lugre"
 )
+_ACTUATORS_ALONE = f"inheritrange actdim ffrange velrange posrange slewmax imax ki {_MOTOR}"
 
 # Elements that are not searched: they concern appearance or storage, or are noted as a whole.
 _UNSEEN = (

@@ -20,8 +20,6 @@ from robosim.loaders.placement import fixed_to_world
 
 Array = NDArray[np.float64]
 
-# [m], radius of the sphere for a contact point without a radius
-POINT_RADIUS = 1e-6
 _SAME = 1e-9
 
 

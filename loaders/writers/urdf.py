@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from robosim import quaternions
 from robosim.description.body import Body, Geometry
-from robosim.description.contact_points import DEFAULT_FRICTION, link_of
+from robosim.description.contact_points import DEFAULT_FRICTION, POINT_RADIUS, link_of
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.description.names import free_name
@@ -28,7 +28,6 @@ from robosim.loaders.placement import limits
 from robosim.loaders.schema import UNLIMITED
 from robosim.loaders.writers.mesh_files import MeshFiles
 from robosim.loaders.writers.parts import (
-    POINT_RADIUS,
     Array,
     Lost,
     bounds,

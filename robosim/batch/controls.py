@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robosim.control.controllers import PD, Compiled, resolve, zero
 from robosim.control.gaits import Gait
+from robosim.control.pd import check_motors
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError
 from robosim.validation import Array
@@ -92,6 +93,8 @@ def controls(robot: Mechanism, n: int, controller: Any, timestep: float) -> Cont
             raise ControllerError(f"a sequence of controllers must be {n} PD")
         if any(isinstance(pd, Gait) and pd.n is not None for pd in controller):
             raise ControllerError("a gait in a sequence must have one row of parameters")
+        for pd in controller:
+            check_motors(pd, robot)
         moves = any(pd.moves for pd in controller)
         gains = np.stack([pd.gains for pd in controller])
         return Controls(gains, None, tuple(controller) if moves else ())
@@ -103,6 +106,8 @@ def controls(robot: Mechanism, n: int, controller: Any, timestep: float) -> Cont
             "a batch needs a compiled controller: a PD, or a numba function; with a controller in "
             "Python, take one step at a time with `torques`"
         )
+    if control is controller:
+        check_motors(control, robot)
     return Controls(control.gains[None], None, (control,) if control.moves else ())
 
 

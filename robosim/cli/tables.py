@@ -199,6 +199,16 @@ def robot_dictionary(robot: Mechanism) -> dict[str, Any]:
             }
             for coupling in robot.couplings
         ],
+        "sensors": [
+            {
+                "name": sensor.name,
+                "kind": sensor.kind,
+                "of": dict(sensor.of),
+                "body": sensor.place.body,
+                "relative_to": sensor.reference.body,
+            }
+            for sensor in robot.sensors
+        ],
         "home": dict(zip(robot.q_names, np.asarray(robot.home).tolist(), strict=True)),
         "warnings": list(robot.warnings),
     }

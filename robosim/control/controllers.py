@@ -7,10 +7,11 @@ return to Python between the steps.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robosim.control.gaits import Gait, trot
 from robosim.control.holding import holds_over, stand, zero
@@ -30,6 +31,7 @@ __all__ = [
     "Controller",
     "Gait",
     "Motion",
+    "Remembering",
     "check_torques",
     "holds_over",
     "motor_torques",
@@ -42,6 +44,17 @@ __all__ = [
 Controller = Callable[[Any], Any]
 """A function of the simulation that returns torques (nu,), forces (nv,), a `PD` that holds for
 this step, a pair of a `PD` and torques beside it, or None for no torques."""
+
+
+class Remembering(Protocol):
+    """A controller with a memory, as `Motors` and `Drive`.
+
+    `memory` is a copy of that, and `recall` continues from one, with a simulation.
+    """
+
+    def memory(self) -> Mapping[str, NDArray[Any]]: ...
+    def recall(self, sim: Any, memory: Mapping[str, NDArray[Any]]) -> None: ...
+
 
 _DOUBLES = ctypes.POINTER(ctypes.c_double)
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robosim.control.motor_stages import Measured, Rows, check_joints, finite_numbers, numbers
+from robosim.compiled.motors import make_windings
+from robosim.control.motor_stages import Kept, Measured, Rows, check_joints, finite_numbers, numbers
 from robosim.errors import OptionError
 from robosim.validation import Array, check_choice
 
@@ -56,7 +57,11 @@ class DCMotor:
     thermal_resistance : float or (nu,) [K/W], or None
         From the winding to the ambience. None: no temperature is computed.
     thermal_capacity : float or (nu,) [J/K], or None
-        Of the winding, which is heated by R i^2. The resistance R does not change with temperature.
+        Of the winding, which is heated by R i^2.
+    temperature_coefficient : float or (nu,) [1/K]
+        Relative growth of the resistance with the temperature, 0.0039 for copper.
+    reference_temperature : float or (nu,) [deg C]
+        Temperature at which the resistance is the given one.
     temperature_limit : float or (nu,) [deg C], or None
         The drive limits the current to what would end no step above this. Where an inductance keeps
         a larger one flowing for a moment, or the joint drives the motor, the winding gets warmer.
@@ -90,6 +95,8 @@ class DCMotor:
         thermal_resistance: ArrayLike | None = None,
         thermal_capacity: ArrayLike | None = None,
         temperature_limit: ArrayLike | None = None,
+        temperature_coefficient: ArrayLike = 0.0,
+        reference_temperature: ArrayLike = 25.0,
         ambient: ArrayLike = 25.0,
         command: str = "torque",
     ) -> None:
@@ -123,7 +130,19 @@ class DCMotor:
                 ("thermal_capacity", thermal_capacity),
             )
         )
+        self.temperature_coefficient = _finite("temperature_coefficient", temperature_coefficient)
+        if np.any(self.temperature_coefficient) and not self.thermal:
+            raise OptionError(
+                "temperature_coefficient of a DCMotor needs a thermal_resistance and a "
+                "thermal_capacity"
+            )
+        self.reference_temperature = _finite(
+            "reference_temperature", reference_temperature, least=-273.15
+        )
         self.ambient = _finite("ambient", ambient, least=-273.15)
+        coldest = self.temperature_coefficient * (self.ambient - self.reference_temperature)
+        if np.any(coldest <= -1.0):
+            raise OptionError("a DCMotor has no resistance at its ambient temperature")
         self.temperature_limit = _limit("temperature_limit", temperature_limit, least=-273.15)
         if np.any(self.temperature_limit <= self.ambient):
             raise OptionError("temperature_limit of a DCMotor must be above its ambient")
@@ -164,9 +183,15 @@ class Windings:
     """
 
     def __init__(self, motor: DCMotor, n: int, nu: int, timestep: float) -> None:
-        self._motor = m = motor
-        self.currents, self.voltages = np.zeros((2, n, nu))
-        self.temperatures = np.tile(m.ambient, (n, nu) if m.ambient.ndim == 0 else (n, 1))
+        # Imported here, so that numba is imported only when needed.
+        from robosim.kernels.motors.entries import drive_windings
+        from robosim.runtime.handles import Handle
+
+        m, arrays = motor, make_windings(n, nu)
+        self._drive = drive_windings
+        self.currents, self.voltages = arrays.currents, arrays.voltages
+        self.temperatures, self._torques = arrays.temperatures, arrays.torques
+        laws = arrays.laws
         # The share of a current that is left after a step, and means of decays over a step.
         x = np.divide(
             timestep * m.resistance,
@@ -174,61 +199,42 @@ class Windings:
             out=np.full(np.broadcast_shapes(m.resistance.shape, m.inductance.shape), np.inf),
             where=m.inductance > 0,
         )
-        self._left = np.exp(-x)
-        self._mean, self._square = -np.expm1(-x) / x, -np.expm1(-2 * x) / (2 * x)
-        self._arriving = -np.expm1(-x)
-        cooling = timestep / (m.thermal_resistance * m.thermal_capacity)
-        self._heated = -np.expm1(-cooling)
+        laws["left"], laws["arriving"] = np.exp(-x), -np.expm1(-x)
+        laws["mean"], laws["square"] = -np.expm1(-x) / x, -np.expm1(-2 * x) / (2 * x)
+        laws["resistance"], laws["growth"] = m.resistance, m.temperature_coefficient
+        laws["reference"] = m.reference_temperature
+        laws["pace"] = x / m.resistance
+        laws["torque"] = m.gear_ratio * m.torque_constant
+        laws["emf"] = m.back_emf * m.gear_ratio
+        for name in ("efficiency", "back_efficiency", "voltage_limit", "current_limit",
+                     "thermal_resistance", "temperature_limit", "ambient"):  # fmt: skip
+            laws[name] = getattr(m, name)
+        laws["heated"] = -np.expm1(-timestep / (m.thermal_resistance * m.thermal_capacity))
+        laws["asks"], laws["warms"] = m.command == "torque", m.thermal
+        self._ambient = m.ambient
+        self.temperatures[:] = m.ambient
+        self._handle = Handle(arrays)
 
     def reset(self, rows: Rows) -> None:
         """No current, and the ambient temperature."""
         self.currents[rows], self.voltages[rows] = 0.0, 0.0
-        self.temperatures[rows] = self._motor.ambient
+        self.temperatures[rows] = self._ambient
+
+    def memory(self) -> Kept:
+        """The arrays that last from step to step, themselves."""
+        return {
+            "currents": self.currents,
+            "voltages": self.voltages,
+            "temperatures": self.temperatures,
+        }
+
+    def recalled(self) -> None:
+        """Nothing else follows from the arrays of the memory."""
 
     def advance(self, command: Array, seen: Measured, rows: Rows) -> Array:
         """Torques (n, nu) at the joints over a step."""
-        m, now = self._motor, self.currents
-        emf = m.back_emf * m.gear_ratio * seen.rate
-        if m.command == "voltage":
-            wanted = command
-        else:
-            wanted = self._voltage(command / (m.gear_ratio * m.torque_constant), emf)
-        limit = self._current_limit()
-        low, high = self._voltage(-limit, emf), self._voltage(limit, emf)
-        voltage = np.clip(np.clip(wanted, low, high), -m.voltage_limit, m.voltage_limit)
-        steady = (voltage - emf) / m.resistance
-        excess = now - steady
-        after = steady + self._left * excess
-        mean = steady + self._mean * excess
-        if m.thermal:
-            square = steady**2 + 2 * self._mean * steady * excess + self._square * excess**2
-            self._warm_up(m.resistance * square, rows)
-        self.currents[rows], self.voltages[rows] = after[rows], voltage[rows]
-        driving = mean * seen.rate >= 0.0
-        share = np.where(driving, m.efficiency, 1.0 / m.back_efficiency)
-        return np.asarray(m.gear_ratio * m.torque_constant * mean * share)
-
-    def _voltage(self, current: Array, emf: Array) -> Array:
-        """The voltage by which currents at the end of a step are these."""
-        steady = (current - self._left * self.currents) / self._arriving
-        return np.asarray(self._motor.resistance * steady + emf)
-
-    def _current_limit(self) -> Array:
-        """The largest currents (n, nu) by which a step of constant current ends at the limit."""
-        m = self._motor
-        if not np.isfinite(m.temperature_limit).any():
-            return np.broadcast_to(m.current_limit, self.currents.shape)
-        rise = (m.temperature_limit - self.temperatures) / self._heated
-        rise += self.temperatures - m.ambient
-        power = np.maximum(rise / m.thermal_resistance, 0.0)
-        return np.minimum(m.current_limit, np.sqrt(power / m.resistance))
-
-    def _warm_up(self, power: Array, rows: Rows) -> None:
-        m = self._motor
-        # In differences, which keep their digits where the thermal resistance is large.
-        rise = m.ambient - self.temperatures + m.thermal_resistance * power
-        after = self.temperatures + self._heated * rise
-        self.temperatures[rows] = after[rows]
+        self._drive(self._handle.address, command, seen.rate, rows)
+        return self._torques
 
 
 def _finite(name: str, value: ArrayLike, *, least: float = 0.0, above: bool = False) -> Array:

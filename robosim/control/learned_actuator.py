@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robosim.control.motor_stages import Measured, Rows, check_joints, numbers, steps_in
+from robosim.control.motor_stages import Kept, Measured, Rows, check_joints, numbers, steps_in
 from robosim.control.network import Network
 from robosim.errors import ControllerError, OptionError
 from robosim.validation import Array, check_choice
@@ -127,6 +127,18 @@ class Histories:
         self._empty[rows] = True
         for i in np.flatnonzero(rows).tolist():
             self._states[i] = self._first(self._past.shape[-1])
+
+    def memory(self) -> Kept:
+        """The arrays that last from step to step, themselves."""
+        states = {
+            f"state {i} {k}": array
+            for i, each in enumerate(self._states)
+            for k, array in enumerate(each or ())
+        }
+        return {"past": self._past, "empty": self._empty, **states}
+
+    def recalled(self) -> None:
+        """Nothing else follows from the arrays of the memory."""
 
     def advance(self, command: Array, seen: Measured, rows: Rows) -> Array:
         """Torques (n, nu) for position targets (n, nu)."""

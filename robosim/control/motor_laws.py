@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robosim.control.motor_stages import Measured, Rows, check_joints, finite_numbers, numbers
+from robosim.compiled.motors import make_pid
+from robosim.control.motor_stages import Kept, Measured, Rows, check_joints, finite_numbers, numbers
 from robosim.control.pd import PD, Motion, pd_torques
 from robosim.control.periodic import Periodic
 from robosim.errors import ControllerError, OptionError
 from robosim.validation import Array, check_choice
 
+_FLOATS = np.dtype(np.float64)
 ANTI_WINDUP = ("clamping", "back-calculation")
 
 
@@ -22,6 +24,7 @@ class Law(Protocol):
 
     def serve(self, sim: Any) -> None: ...
     def reset(self, rows: Rows) -> None: ...
+    def memory(self) -> Kept: ...
     def command(self, seen: Measured, rows: Rows) -> Array: ...
 
 
@@ -119,8 +122,22 @@ class Integrals:
     """A PID of n states, with its integrals (n, nu)."""
 
     def __init__(self, pid: PID, n: int, nu: int, interval: float) -> None:
-        self._pid, self._interval = pid, interval
-        self.integrals = np.zeros((n, nu))
+        # Imported here, so that numba is imported only when needed.
+        from robosim.kernels.motors.entries import command_pid
+        from robosim.runtime.handles import Handle
+
+        self._advance = command_pid
+        self._pid, self._shape = pid, (n, nu)
+        self._shapes = (nu,), (n, nu)
+        self._arrays = arrays = make_pid(n, nu)
+        self.integrals = arrays.integrals
+        laws = arrays.laws
+        laws["kp"], laws["kd"], laws["limit"] = pid.kp, pid.kd, pid.limit
+        laws["growth"] = interval * pid.ki
+        laws["clamps"] = pid.tracking_time is None
+        if pid.tracking_time is not None:
+            laws["tracking"] = interval / pid.tracking_time
+        self._handle = Handle(arrays)
 
     def serve(self, sim: Any) -> None:
         """The same for all simulations."""
@@ -129,22 +146,30 @@ class Integrals:
         """Integrals of zero."""
         self.integrals[rows] = 0.0
 
+    def memory(self) -> Kept:
+        """The arrays that last from step to step, themselves."""
+        return {"integrals": self.integrals}
+
     def command(self, seen: Measured, rows: Rows) -> Array:
         """Commands (n, nu), after which integrals advance."""
-        pid, shape = self._pid, self.integrals.shape
-        error = _values("target of a PID", pid.target, seen.time, shape) - seen.angle
-        rate_error = _values("velocity of a PID", pid.velocity, seen.time, shape) - seen.rate
-        asked = pid.kp * error + self.integrals + pid.kd * rate_error
-        given = np.clip(asked, -pid.limit, pid.limit)
-        growth = self._interval * pid.ki * error
-        if pid.tracking_time is None:
-            growth = np.where((asked - given) * growth > 0.0, 0.0, growth)
-            after = np.clip(self.integrals + growth, -pid.limit, pid.limit)
+        pid, on = self._pid, self._arrays
+        targets = pid.target(seen.time) if callable(pid.target) else pid.target
+        rates = pid.velocity(seen.time) if callable(pid.velocity) else pid.velocity
+        self._fill(on.targets, "target of a PID", targets)
+        self._fill(on.rates, "velocity of a PID", rates)
+        if not self._advance(self._handle.address, seen.angle, seen.rate, rows):
+            _shaped("target of a PID", targets, self._shape)
+            _shaped("velocity of a PID", rates, self._shape)
+        return on.commands
+
+    def _fill(self, goals: Array, what: str, value: Any) -> None:
+        """Copy a value, which the kernel looks at; what is no usual array is looked at here."""
+        if type(value) is float:
+            goals.fill(value)
+        elif type(value) is np.ndarray and value.dtype is _FLOATS and value.shape in self._shapes:
+            goals[...] = value
         else:
-            after = self.integrals + growth
-            after += self._interval / pid.tracking_time * (given - asked)
-        self.integrals[rows] = after[rows]
-        return given
+            goals[...] = _shaped(what, value, self._shape)
 
 
 class Following:
@@ -172,6 +197,18 @@ class Following:
 
     def reset(self, rows: Rows) -> None:
         """Nothing: controllers that act in periods begin anew by themselves."""
+
+    def memory(self) -> Kept:
+        """Nothing for a PD.
+
+        Raises
+        ------
+        ControllerError
+            For a controller that acts in periods, which keeps its memory for itself.
+        """
+        if not isinstance(self._source, PD):
+            raise ControllerError(f"the memory of {self._source!r} in Motors cannot be kept")
+        return {}
 
     def command(self, seen: Measured, rows: Rows) -> Array:
         """Torques or positions (n, nu)."""
@@ -201,17 +238,15 @@ class Given:
     def reset(self, rows: Rows) -> None:
         """Nothing."""
 
+    def memory(self) -> Kept:
+        """Nothing."""
+        return {}
+
     def command(self, seen: Measured, rows: Rows) -> Array:
         """Commands (n, nu)."""
         source = self._source
         found = source(seen.time, seen.q, seen.v) if callable(source) else source
         return _shaped("commands of Motors", found, self._shape)
-
-
-def _values(
-    what: str, source: ArrayLike | Callable[[Array], ArrayLike], time: Array, shape: tuple[int, int]
-) -> Array:
-    return _shaped(what, source(time) if callable(source) else source, shape)
 
 
 def _shaped(what: str, value: Any, shape: tuple[int, int]) -> Array:

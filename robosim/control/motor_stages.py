@@ -6,8 +6,8 @@ that one description serves several controllers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -40,10 +40,16 @@ class Measured(NamedTuple):
     forces: Array | None
 
 
+Kept = Mapping[str, NDArray[Any]]
+"""Arrays of a memory by their names."""
+
+
 class Memory(Protocol):
-    """The memory of a stage, for n states."""
+    """The memory of a stage, for n states: `recalled` follows other values in its arrays."""
 
     def reset(self, rows: Rows) -> None: ...
+    def memory(self) -> Kept: ...
+    def recalled(self) -> None: ...
     def advance(self, command: Array, seen: Measured, rows: Rows) -> Array: ...
 
 
@@ -158,20 +164,37 @@ class Line:
         self._ring = np.zeros((n, steps, nu))
         self._place = np.zeros(n, dtype=np.int64)
         self._empty = np.ones(n, dtype=bool)
+        self._begins, self._together = True, True  # whether any is empty, and all are at one place
 
     def reset(self, rows: Rows) -> None:
         """Empty the lines of some states."""
-        self._empty[rows] = True
+        self._empty[rows], self._begins = True, True
+
+    def memory(self) -> Kept:
+        """The arrays that last from step to step, themselves."""
+        return {"ring": self._ring, "place": self._place, "empty": self._empty}
+
+    def recalled(self) -> None:
+        """Find what is common to all states."""
+        self._begins = bool(self._empty.any())
+        self._together = len(set(self._place.tolist())) <= 1
 
     def advance(self, command: Array, seen: Measured, rows: Rows) -> Array:
         """The commands that arrive as these leave."""
         if self._steps == 0:
             return command
-        new = rows & self._empty
-        if new.any():
-            first = command[new, None] if self._initial is None else self._initial
-            self._ring[new] = first
+        if self._begins:
+            new = rows & self._empty
+            self._ring[new] = command[new, None] if self._initial is None else self._initial
             self._empty[new] = False
+            self._begins = bool(self._empty.any())
+        self._together = self._together and bool(rows.all())
+        if self._together:
+            at = self._place.item(0)
+            found = self._ring[:, at].copy()
+            self._ring[:, at] = command
+            self._place.fill((at + 1) % self._steps)
+            return found
         states = np.arange(len(rows))
         found = self._ring[states, self._place]
         self._ring[states[rows], self._place[rows]] = command[rows]

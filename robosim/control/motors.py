@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import copy
 import weakref
+from collections.abc import Mapping
+from math import isfinite
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from robosim.control.controllers import Compiled
 from robosim.control.dc_motor import DCMotor, Windings
@@ -15,7 +17,7 @@ from robosim.control.holding import zero
 from robosim.control.learned_actuator import LearnedActuator
 from robosim.control.motor_laws import PID, Following, Given, Integrals, Law
 from robosim.control.motor_stages import Delay, Measured, Memory, Rate, Rows
-from robosim.control.pd import PD
+from robosim.control.pd import PD, check_motors
 from robosim.control.periodic import Aims, Periodic
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError
@@ -124,8 +126,10 @@ class Motors:
                 "a LearnedActuator takes position targets, and a PID gives torques: use the "
                 "targets themselves as the law"
             )
-        if isinstance(law, PD) and law.gains["implicit"].any():
-            raise ControllerError("a PD in Motors must be explicit")
+        if isinstance(law, PD):
+            check_motors(law, self.robot)
+            if law.gains["implicit"].any():
+                raise ControllerError("a PD in Motors must be explicit")
         if isinstance(law, Compiled) or hasattr(law, "py_func"):
             raise ControllerError("compiled controllers are no laws of Motors")
         if isinstance(law, str | Motors):
@@ -147,14 +151,20 @@ class Motors:
         nu = len(self._joints)
         self.aims = Aims(*np.zeros((3, n, nu)))
         self._held = np.zeros((n, nu))
+        self._angle, self._rate = np.zeros((2, n, nu))
         self._count = np.zeros(n, dtype=np.int64)
         self._acted = np.full(n, np.nan)
+        self._all = np.ones(n, dtype=bool)
         self._last: tuple[Array, Array] | None = None
         self._law: Law | None = None
         self._before: list[Memory] = []
         self._after: list[Memory] = []
         if timestep is None:
             return
+        # Imported here, so that numba is imported only when needed.
+        from robosim.runtime.notice import CompileNotice
+
+        CompileNotice.install()
         split = self._split
         rate = None if split is None else self.stages[split]
         self._every = 1 if rate is None else rate.steps(timestep)
@@ -216,6 +226,86 @@ class Motors:
             self._law.serve(self._sim())
         if hasattr(self.law, "reset"):
             self.law.reset()
+
+    def memory(self) -> dict[str, NDArray[Any]]:
+        """A copy of all that the motors remember, for `recall`; empty before the first step.
+
+        Raises
+        ------
+        ControllerError
+            For a law that acts in periods, such as a policy, whose memory cannot be kept.
+        """
+        return {name: array.copy() for name, array in self._memory().items()}
+
+    def recall(self, sim: Any, memory: Mapping[str, ArrayLike]) -> None:
+        """Continue with a memory, with a simulation in the state that belongs to it.
+
+        Further torques are bit-identical to those of the motors that had the memory. A simulation
+        is for example a `copy`. `Simulation.save` and `load` take motors, and do this in files.
+
+        Parameters
+        ----------
+        sim : Simulation or BatchSimulation
+        memory : mapping of str to array
+            From `memory`, of motors of the same parts and with as many states.
+
+        Raises
+        ------
+        ControllerError
+            For a simulation of another robot, or a memory of other motors. The motors are then as
+            after `reset`.
+        """
+        n = getattr(sim, "n", 1)
+        self._sim = _nothing
+        self.serve(sim, n, sim.timestep)
+        if not memory:
+            return
+        own = self._memory()
+        given = {name: np.asarray(array) for name, array in memory.items()}
+        for name in dict.fromkeys((*own, *given)):
+            if name not in own or name not in given or own[name].shape != given[name].shape:
+                raise ControllerError(
+                    f"this memory is not of these Motors for {n} states: '{name}' differs"
+                )
+        for name, array in own.items():
+            array[...] = given[name]
+        for one in (*self._before, *self._after):
+            one.recalled()
+
+    def _memory(self) -> dict[str, NDArray[Any]]:
+        if self._law is None:
+            return {}
+        found = {
+            "held": self._held,
+            "count": self._count,
+            "acted": self._acted,
+            "torques": self.aims.torques,
+        }
+        parts = {"law": self._law.memory()}
+        for k, one in enumerate((*self._before, *self._after)):
+            parts[f"stage {k}"] = one.memory()
+        for part, arrays in parts.items():
+            found |= {f"{part} {name}": array for name, array in arrays.items()}
+        return found
+
+    def readings(self, sim: Any) -> Array:
+        """Currents [A], voltages [V] and temperatures [deg C] (3, nu) at a simulation's time.
+
+        Those at the end of the last step; temperatures are nan without thermal parameters.
+
+        Raises
+        ------
+        ControllerError
+            Without a `DCMotor`.
+        """
+        self._windings("currents")
+        self.serve(sim, 1, sim.timestep)
+        time = np.array([sim.time])
+        if self._acted[0] != time[0]:
+            self.due(time)
+        found = self._windings("currents")
+        warm = found.temperatures[0] if self.stages[-1].thermal else np.full(self.robot.nu, np.nan)
+        return np.stack((found.currents[0], found.voltages[0], warm))
 
     def begin_at(self, time: float) -> None:
         """Begin anew; called where a viewer restarts a run."""
@@ -316,15 +406,13 @@ class Motors:
 
     def _check_driven(self, robot: Mechanism) -> None:
         """Refuse a robot whose motors are elsewhere in q and v."""
-        gains = zero(robot).gains
-        same = len(gains) == len(self._gains) and all(
-            np.array_equal(gains[what], self._gains[what]) for what in ("q_index", "v_index")
-        )
-        if not same:
+        try:
+            check_motors(PD.with_gains(self._gains), robot)
+        except ControllerError:
             raise ControllerError(
                 f"Motors of '{self.robot.name}' do not fit the actuated coordinates of "
                 f"'{robot.name}': make them of the robot that is simulated"
-            )
+            ) from None
 
     def due(self, time: Array) -> NDArray[np.bool_]:
         """Whether robots (n,) act at these times (n,) [s]: all do, in each time step.
@@ -332,11 +420,15 @@ class Motors:
         The memory of a robot begins anew if its time is not a time step after it acted last.
         """
         assert self._timestep is not None
-        slack = _SLACK * self._timestep
-        other = ~(np.abs(time - (self._acted + self._timestep)) <= slack)
-        if other.any():
-            self._reset_rows(other)
-        return np.ones(len(time), dtype=bool)
+        h = self._timestep
+        if self._n == 1:  # numbers are faster than arrays of one
+            if not abs(time.item() - (self._acted.item() + h)) <= _SLACK * h:
+                self._reset_rows(self._all)
+        else:
+            other = ~(np.abs(time - (self._acted + h)) <= _SLACK * h)
+            if other.any():
+                self._reset_rows(other)
+        return self._all.copy()
 
     def _reset_rows(self, rows: Rows) -> None:
         assert self._law is not None
@@ -364,21 +456,24 @@ class Motors:
             For commands of another shape, or torques that are not finite.
         """
         assert self._law is not None
-        angle, rate = q[:, self._gains["q_index"]], v[:, self._gains["v_index"]]
-        seen = Measured(time, q, v, angle, rate, forces)
-        acting = due & (self._count % self._every == 0)
+        gains = self._gains
+        q.take(gains["q_index"], axis=1, out=self._angle, mode="clip")
+        v.take(gains["v_index"], axis=1, out=self._rate, mode="clip")
+        seen = Measured(time, q, v, self._angle, self._rate, forces)
+        acting = due if self._every == 1 else due & (self._count % self._every == 0)
         if acting.any():
             command = self._law.command(seen, acting)
             for one in self._before:
                 command = one.advance(command, seen, acting)
-            self._held[acting] = command[acting]
+            np.copyto(self._held, command, where=acting[:, None])
         torques = self._held
         for one in self._after:
             torques = one.advance(torques, seen, due)
-        self._check_finite(torques, time, due)
-        self.aims.torques[due] = torques[due]
-        self._count[due] += 1
-        self._acted[due] = time[due]
+        if not isfinite(torques.sum()):  # which many large torques are not, either
+            self._check_finite(torques, time, due)
+        np.copyto(self.aims.torques, torques, where=due[:, None])
+        self._count += due
+        np.copyto(self._acted, time, where=due)
         return self.aims
 
     def _check_finite(self, torques: Array, time: Array, due: Rows) -> None:

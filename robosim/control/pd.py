@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -228,6 +229,33 @@ class PD:
         state = sim.state
         rates = state.joint_v[g["v_index"]]
         return pd_torques(g, state.joint_q[g["q_index"]], rates)[1]
+
+
+def check_motors(pd: PD, robot: Mechanism) -> None:
+    """Refuse a PD whose motors are not those of a robot.
+
+    Raises
+    ------
+    ControllerError
+        For another number of motors, or motors that are elsewhere in q or v.
+    """
+    own = _PLACES.get(robot)
+    if own is None:
+        own = _PLACES[robot] = PD(robot, 0.0, 0.0, 0.0).gains
+    if len(pd.gains) != len(own):
+        raise ControllerError(
+            f"this PD is for a robot with {len(pd.gains)} actuators, and '{robot.name}' has "
+            f"{len(own)}"
+        )
+    for what in ("q_index", "v_index"):
+        if not np.array_equal(pd.gains[what], own[what]):
+            raise ControllerError(
+                "this PD is for another robot: its actuated coordinates are elsewhere in q and v "
+                f"than those of '{robot.name}'; make it of the robot that is simulated"
+            )
+
+
+_PLACES: WeakKeyDictionary[Mechanism, NDArray[np.void]] = WeakKeyDictionary()
 
 
 def pd_torques(

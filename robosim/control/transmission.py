@@ -9,7 +9,8 @@ activations from step to step.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from robosim.description.actuator import Actuator
 from robosim.description.mechanism import Mechanism
 from robosim.description.place import Place
 from robosim.description.rigid import floating_bases
-from robosim.errors import StateError
+from robosim.errors import ControllerError, StateError
 from robosim.validation import Array
 
 TOUCHING = 1e-4
@@ -49,11 +50,12 @@ def torques(
     Parameters
     ----------
     robot : Mechanism
-    controls : (number of actuators,)
+    controls : (number of controls,)
+        In the order of ``robot.control_names``; most actuators have one.
     q : (nq,)
     v : (nv,)
-    activations : (number of actuators,) or None
-        Values for actuators with an activation. None: they have reached the controls' values.
+    activations : (number of activations,) or None
+        In the order of ``robot.activation_names``. None: they have settled at the controls.
     implicit : bool
         Whether to include forces of implicit actuators, which are part of a step's equations.
 
@@ -71,17 +73,19 @@ class Drive:
     Activations are integrated by Euler's method, from step to step. Activations, and forces of
     actuators that are not implicit, are constant over a step. Delayed controls (`ControlDelay`) are
     kept as well, and begin anew where the simulation's time is not a step after the last call.
+    `Simulation.save` and `load` take a `Drive`, which then continues from both.
 
     Parameters
     ----------
     robot : Mechanism
-    policy : callable(sim) -> controls (number of actuators,)
-    activations : (number of actuators,) or None
-        Initial values; zeros if None.
+    policy : callable(sim) -> controls (number of controls,)
+        In the order of ``robot.control_names``; most actuators have one.
+    activations : (number of activations,) or None
+        Initial values, in the order of ``robot.activation_names``; zeros if None.
 
     Attributes
     ----------
-    activations : (number of actuators,), at the simulation's knot
+    activations : (number of activations,), at the simulation's knot
 
     Raises
     ------
@@ -96,65 +100,119 @@ class Drive:
         activations: ArrayLike | None = None,
     ) -> None:
         self._transmission, self._policy = Transmission(robot), policy
-        n = len(robot.actuators)
+        n = len(robot.activation_names)
         given = np.zeros(n) if activations is None else activations
         self.activations = _shaped("activations", given, n).copy()
-        delays = [one.delay.samples for one in robot.actuators if one.delay is not None]
-        # The last controls, the newest first, if any is delayed.
-        self._past = np.zeros((max(delays), n)) if delays else None
-        self._next = np.nan
+        self._lines = [None if one.delay is None else DelayLine(one) for one in robot.actuators]
+
+    def memory(self) -> dict[str, Array]:
+        """A copy of activations and delayed controls, for `recall`."""
+        return {name: array.copy() for name, array in self._memory().items()}
+
+    def recall(self, sim: Formulation, memory: Mapping[str, ArrayLike]) -> None:
+        """Continue with a memory, with a simulation in the state that belongs to it.
+
+        Raises
+        ------
+        ControllerError
+            For a memory of another robot's actuators.
+        """
+        own = self._memory()
+        given = {name: np.asarray(array, dtype=float) for name, array in memory.items()}
+        for name in dict.fromkeys((*own, *given)):
+            if name not in own or name not in given or own[name].shape != given[name].shape:
+                raise ControllerError(f"this memory is not of these actuators: '{name}' differs")
+        for name, array in own.items():
+            array[...] = given[name]
+
+    def _memory(self) -> dict[str, Array]:
+        found = {"activations": self.activations}
+        for actuator, line in zip(self._transmission.robot.actuators, self._lines, strict=True):
+            if line is not None:
+                found |= {f"{actuator.name} past": line.past, f"{actuator.name} next": line.next}
+        return found
 
     def __call__(self, sim: Formulation) -> Array:
         """As `torques`; activations advance by a time step."""
         transmission = self._transmission
-        actuators = transmission.robot.actuators
-        controls = _shaped("controls", self._policy(sim), len(actuators))
-        if self._past is not None:
-            controls = self._delayed(controls, self._past, sim)
+        robot, h = transmission.robot, sim.timestep
+        controls = _shaped("controls", self._policy(sim), len(robot.control_names)).copy()
+        for line, mine in zip(self._lines, transmission.controls, strict=True):
+            if line is not None:
+                controls[mine] = line.through(controls[mine], sim.time, h)
         acting, after = self.activations.copy(), self.activations.copy()
-        for k, actuator in enumerate(actuators):
-            if actuator.activation is not None:
+        for actuator, mine, own in transmission.slots():
+            if actuator.has_activations:
                 length, rate = 0.0, 0.0
-                if actuator.activation.kind == "current":
+                if actuator.motor is not None:
                     transmission.move_to(sim.q, sim.v)
                     length, rate, _ = transmission.of(actuator)
-                aim = actuator.aim(float(controls[k]), length, rate)
-                value = float(self.activations[k])
-                after[k] = actuator.activation.advanced(aim, value, sim.timestep)
-                if actuator.activation.early:
-                    acting[k] = after[k]
+                after[own], acting[own] = actuator.advanced(
+                    controls[mine], length, rate, self.activations[own], h
+                )
         tau = transmission.torques(controls, sim.q, sim.v, acting)
-        for k, actuator in enumerate(actuators):
+        for actuator, mine, own in transmission.slots():
             if actuator.adheres is not None:
-                active = None if actuator.activation is None else float(acting[k])
-                pull = actuator.force(float(controls[k]), 0.0, 0.0, active)
+                active = acting[own] if actuator.has_activations else None
+                pull = actuator.force(controls[mine], 0.0, 0.0, active)
                 tau = tau + transmission.adhesion(actuator, pull, sim.contacts())
-        if any(actuator.implicit for actuator in actuators):
-            has = [actuator.activation is not None for actuator in actuators]
-            sim.set_controls(np.where(has, acting, controls))
+        if any(actuator.implicit for actuator in robot.actuators):
+            sim.set_controls([
+                0.0 if not actuator.implicit
+                else float((acting[own] if actuator.has_activations else controls[mine])[0])
+                for actuator, mine, own in transmission.slots()
+            ])  # fmt: skip
         self.activations = after
         return tau
 
-    def _delayed(self, controls: Array, past: Array, sim: Formulation) -> Array:
-        """The controls that act now, as these enter the memory (samples, n) of the last ones."""
-        h = sim.timestep
-        if not abs(sim.time - self._next) <= _SLACK * h:
+
+class DelayLine:
+    """The last controls of an actuator with a delay; zeros before the first.
+
+    Attributes
+    ----------
+    past : (samples, number of controls)
+        The newest first.
+    next : (1,) [s]
+        When the next one is due.
+    """
+
+    def __init__(self, actuator: Actuator) -> None:
+        assert actuator.delay is not None
+        self._delay = actuator.delay
+        self.past = np.zeros((actuator.delay.samples, len(actuator.control_names)))
+        self.next = np.full(1, np.nan)
+
+    def through(self, controls: Array, time: float, h: float) -> Array:
+        """The controls that act at a time [s], as these enter; h is the time step [s].
+
+        The memory begins anew where a time is not a step after the last one.
+        """
+        past, delay = self.past, self._delay
+        if not abs(time - self.next[0]) <= _SLACK * h:
             past[:] = 0.0
-        self._next = sim.time + h
-        found = controls.copy()
-        for k, actuator in enumerate(self._transmission.robot.actuators):
-            if actuator.delay is not None:
-                # The present control is no sample yet, so that any delay is a step or more.
-                steps = min(max(actuator.delay.seconds / h, 1.0), float(actuator.delay.samples))
-                later, earlier = int(steps + _SLACK), int(np.ceil(steps - _SLACK))
-                known = (controls[k], *past[:, k])
-                share = steps - later if actuator.delay.interpolation == "linear" else 1.0
-                found[k] = known[earlier]
-                if earlier > later:
-                    found[k] += (1.0 - share) * (known[later] - known[earlier])
+        self.next[0] = time + h
+        # The present control is no sample yet, so that any delay is a step or more.
+        steps = min(max(delay.seconds / h, 1.0), float(delay.samples))
+        later, earlier = int(steps + _SLACK), int(np.ceil(steps - _SLACK))
+        found = past[earlier - 1].copy()
+        if earlier > later and delay.interpolation != "zoh":
+            found = self._between(later, earlier - steps)
         past[1:] = past[:-1].copy()
         past[0] = controls
         return found
+
+    def _between(self, later: int, x: float) -> Array:
+        """Controls at a share x of the way from the sample before one to that one."""
+        past, samples = self.past, len(self.past)
+        begin, end = past[later], past[later - 1]
+        if self._delay.interpolation == "linear":
+            return np.asarray(begin + x * (end - begin))
+        flat = np.zeros(past.shape[1])
+        leaving = (end - past[later + 1]) / 2 if later + 1 < samples else flat
+        arriving = (past[later - 2] - begin) / 2 if later > 1 else flat
+        bend = x * (1.0 - x) * ((1.0 - x) * leaving - x * arriving)
+        return np.asarray(begin + x**2 * (3.0 - 2.0 * x) * (end - begin) + bend)
 
 
 class Transmission:
@@ -163,10 +221,17 @@ class Transmission:
     Parameters
     ----------
     robot : Mechanism
+
+    Attributes
+    ----------
+    controls, activations : list of slice
+        Where those of each actuator are among all.
     """
 
     def __init__(self, robot: Mechanism) -> None:
         self.robot = robot
+        self.controls = _slices([len(one.control_names) for one in robot.actuators])
+        self.activations = _slices([len(one.activation_names) for one in robot.actuators])
         self._places = {
             name: (robot.q_names.index(name), v_index)
             for v_index, name in enumerate(robot.v_names)
@@ -214,21 +279,24 @@ class Transmission:
     ) -> Array:
         """See `torques`."""
         robot = self.robot
-        n = len(robot.actuators)
-        controls = _shaped("controls", controls, n)
+        controls = _shaped("controls", controls, len(robot.control_names))
         if activations is not None:
-            activations = _shaped("activations", activations, n)
+            activations = _shaped("activations", activations, len(robot.activation_names))
         self.move_to(_shaped("q", q, robot.nq), _shaped("v", v, robot.nv))
         generalized = np.zeros(robot.nv)
-        for k, actuator in enumerate(robot.actuators):
+        for actuator, mine, own in self.slots():
             if actuator.implicit and not implicit:
                 continue
             length, rate, arms = self.of(actuator)
-            activation = None if activations is None else float(activations[k])
-            generalized += arms * actuator.force(float(controls[k]), length, rate, activation)
+            activation = None if activations is None else activations[own]
+            generalized += arms * actuator.force(controls[mine], length, rate, activation)
         for k, ends in self._efforts:
             generalized[k] = np.clip(generalized[k], *ends)
         return generalized if self._beyond else np.asarray(generalized[robot.actuated])
+
+    def slots(self) -> Iterator[tuple[Actuator, slice, slice]]:
+        """Each actuator, with the places of its controls and activations among all."""
+        yield from zip(self.robot.actuators, self.controls, self.activations, strict=True)
 
     def move_to(self, q: Array, v: Array) -> None:
         """Set the state q (nq,), v (nv,)."""
@@ -291,6 +359,11 @@ class Transmission:
         force, arm = R_p @ wrench[:3], R @ np.asarray(place.position)
         moment = R_p @ wrench[3:] + np.cross(arm, force)
         return np.concatenate((force, moment)) @ self._kinematics.jacobian()[body]
+
+
+def _slices(sizes: Sequence[int]) -> list[slice]:
+    ends = np.cumsum([0, *sizes]).tolist()
+    return [slice(*pair) for pair in itertools.pairwise(ends)]
 
 
 def _shaped(name: str, value: ArrayLike, size: int) -> Array:

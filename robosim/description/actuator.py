@@ -3,8 +3,8 @@
     force = (gain . (1, l, l')) control + bias . (1, l, l')
 
 with l the sum of gear times coordinate, or the length of a tendon, and l' its rate. Control and
-force are clipped to the actuator's ranges. A muscle has its own curves instead of gain and bias. An
-activation, if there is one, takes the place of the control.
+force are clipped to the actuator's ranges. A muscle or an electric motor has its own law instead of
+gain and bias. An activation, if there is one, takes the place of the control.
 
 The force of an explicit actuator is constant over a step. The force of an implicit actuator is part
 of the equations of the step, as that of a spring is.
@@ -13,19 +13,21 @@ of the equations of the step, as that of a spring is.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from robosim.description.electric_motor import ElectricMotor
 from robosim.description.hill_muscle import HillMuscle
 from robosim.description.muscle import Activation, Muscle
 from robosim.description.place import Place
 from robosim.errors import ModelError
-from robosim.validation import Frozen, frozen_array
+from robosim.validation import Array, Frozen, frozen_array
 
-INTERPOLATIONS = ("zoh", "linear")
+INTERPOLATIONS = ("zoh", "linear", "cubic")
 """How a `ControlDelay` reads between the instants of its samples."""
 
 
@@ -39,8 +41,9 @@ class ControlDelay(Frozen):
         A time of less than a time step counts as one.
     samples : int
         The delay is at most so many time steps, each of which has a sample of the control.
-    interpolation : "zoh" or "linear"
-        Between two samples: the earlier one, or a line.
+    interpolation : "zoh", "linear" or "cubic"
+        Between two samples: the earlier one, a line, or a Catmull-Rom spline, which is flat at the
+        first and the last sample of the memory.
 
     Raises
     ------
@@ -82,11 +85,14 @@ class Actuator(Frozen):
         Coefficients of 1, length and velocity. The force is the control or activation times the
         gain, plus the bias.
     control_range, force_range : (2,)
-        Limits of the control, and of the force before the gears.
+        Limits of each control, and of the force before the gears.
     activation : Activation or None
         Dynamics between the control and the force.
     muscle : Muscle, HillMuscle or None
         A muscle whose force the actuator has, instead of gain and bias.
+    motor : ElectricMotor or None
+        A motor whose force the actuator has, instead of gain and bias; its inputs are the controls.
+        The force range limits the force of the current, not cogging and friction.
     place : Place or None
         Place at which the actuator pushes a body, as a rotor or a thruster does. The length of
         such an actuator is zero.
@@ -111,7 +117,7 @@ class Actuator(Frozen):
     ModelError
         For a range whose ends are in the wrong order, or gears that are neither one number nor
         three. For an implicit actuator at a place, on a free rotation, on several coordinates or
-        tendons, or with the activation "current".
+        tendons, or with a motor. For a motor with an activation or a muscle.
     """
 
     name: str
@@ -128,6 +134,7 @@ class Actuator(Frozen):
     in_parent: bool = False
     delay: ControlDelay | None = None
     adheres: str | None = None
+    motor: ElectricMotor | None = None
 
     def __post_init__(self) -> None:
         element = f"actuator '{self.name}'"
@@ -144,9 +151,12 @@ class Actuator(Frozen):
             gears={name: _gear(gear, name, element) for name, gear in self.gears.items()},
             wrench=tuple(wrench.tolist()),
         )
-        if self.implicit and self.activation is not None and self.activation.kind == "current":
-            raise ModelError("is implicit, which a winding with an inductance cannot be",
-                             element=element)  # fmt: skip
+        if self.motor is not None:
+            if self.implicit:
+                raise ModelError("is implicit, which an electric motor cannot be", element=element)
+            if self.activation is not None or self.muscle is not None:
+                raise ModelError("has a motor, and so neither an activation nor a muscle",
+                                 element=element)  # fmt: skip
         if self.adheres is not None and (self.place is None or any(self.wrench) or self.gears):
             raise ModelError("adheres, and so needs a place, without a wrench or gears",
                              element=element)  # fmt: skip
@@ -161,9 +171,31 @@ class Actuator(Frozen):
             )
 
     @property
+    def control_names(self) -> tuple[str, ...]:
+        """Names of the controls: that of the actuator, or several such as "motor:pos"."""
+        return self._names(("",) if self.motor is None else self.motor.inputs)
+
+    @property
+    def activation_names(self) -> tuple[str, ...]:
+        """Names of the activations, as of controls; one that is zero for an actuator without."""
+        return self._names((self.motor.states if self.motor is not None else ()) or ("",))
+
+    def _names(self, parts: Sequence[str]) -> tuple[str, ...]:
+        if len(parts) == 1:
+            return (self.name,)
+        return tuple(f"{self.name}:{part}" for part in parts)
+
+    @property
+    def has_activations(self) -> bool:
+        """Whether there are activations, which a run begins with and changes."""
+        return self.activation is not None or bool(self.motor is not None and self.motor.states)
+
+    @property
     def largest_force(self) -> float:
         """The largest force at rest, over all controls, before the gears; may be infinite."""
         largest = max(map(abs, self.force_range))
+        if self.motor is not None:
+            return largest + self.motor.largest_beyond
         if self.muscle is not None or (
             self.activation is not None and self.activation.kind == "integrator"
         ):
@@ -174,37 +206,62 @@ class Actuator(Frozen):
         return largest
 
     def force(
-        self, control: float, length: float, velocity: float, activation: float | None = None
+        self,
+        control: ArrayLike,
+        length: float,
+        velocity: float,
+        activation: ArrayLike | None = None,
     ) -> float:
         """The force before the gears, at a control, length and velocity.
 
-        If `activation` is None, an activation is taken to have reached the control's value.
+        Parameters
+        ----------
+        control : float, or (number of controls,)
+        length, velocity : float
+        activation : float or (number of activations,), or None
+            None: activations have settled at the control.
         """
-        value = float(np.clip(control, *self.control_range))
-        if self.activation is not None and self.activation.kind == "current":
-            force = (
-                self.activation.constants[1] * activation
-                if activation is not None
-                else (self._affine(value, length, velocity))
-            )
-            return float(np.clip(force, *self.force_range))
+        values = np.clip(np.atleast_1d(np.asarray(control, dtype=float)), *self.control_range)
+        states = None if activation is None else np.atleast_1d(np.asarray(activation, dtype=float))
+        if self.motor is not None:
+            if states is None:
+                states = self.motor.settled(values, length, velocity)
+            states = states[: len(self.motor.states)]
+            force, beyond = self.motor.forces(values, length, velocity, states)
+            return float(np.clip(force, *self.force_range)) + beyond
+        value = float(values[0])
         if self.activation is not None:
-            value = self.activation.at_once(value) if activation is None else activation
+            value = self.activation.at_once(value) if states is None else float(states[0])
         if self.muscle is not None:
             force, _, _ = self.muscle.law(value, length, velocity)
         else:
             force = self._affine(value, length, velocity)
         return float(np.clip(force, *self.force_range))
 
-    def aim(self, control: float, length: float, velocity: float) -> float:
-        """What an activation follows: the control within its range, or a winding's steady current.
+    def advanced(
+        self, control: ArrayLike, length: float, velocity: float, activation: ArrayLike, dt: float
+    ) -> tuple[Array, Array]:
+        """Activations after a time step dt [s], and those from which its force is computed.
 
-        The current is that at which the force of the present voltage has settled.
+        Parameters
+        ----------
+        control : float, or (number of controls,)
+        length, velocity : float
+        activation : float, or (number of activations,)
+        dt : float
+
+        Returns
+        -------
+        after, acting : (number of activations,)
         """
-        value = float(np.clip(control, *self.control_range))
-        if self.activation is None or self.activation.kind != "current":
-            return value
-        return self._affine(value, length, velocity) / self.activation.constants[1]
+        values = np.clip(np.atleast_1d(np.asarray(control, dtype=float)), *self.control_range)
+        now = np.atleast_1d(np.asarray(activation, dtype=float))
+        if self.motor is not None and self.motor.states:
+            return self.motor.advanced(values, length, velocity, now, dt)
+        if self.activation is None:
+            return now, now
+        after = np.array([self.activation.advanced(float(values[0]), float(now[0]), dt)])
+        return after, after if self.activation.early else now
 
     def _affine(self, value: float, length: float, velocity: float) -> float:
         if self._goes_round:

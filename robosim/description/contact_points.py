@@ -23,6 +23,7 @@ from robosim.description.hulls import Hull, simplified_hull
 from robosim.validation import Array
 
 DEFAULT_FRICTION = 0.8
+POINT_RADIUS = 1e-6  # [m], of the spheres that stand for contact points in files
 RIM_POINTS = 12
 # [m]; points nearer than this are equal, and "inside" means deeper than this.
 _SAME = 1e-9
@@ -292,7 +293,7 @@ def _primitive_points(geometry: Geometry) -> tuple[Array, float]:
     size = geometry.size
     match geometry.kind:
         case "sphere":
-            return np.zeros((1, 3)), size[0]
+            return np.zeros((1, 3)), size[0] if size[0] > POINT_RADIUS else 0.0
         case "box":
             signs = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
             return signs * np.array(size) / 2, 0.0

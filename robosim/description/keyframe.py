@@ -23,7 +23,8 @@ class Keyframe(Frozen):
     Attributes
     ----------
     velocities : mapping of a coordinate of `Mechanism.v_names` to float [rad/s or m/s]
-    controls, activations : mapping of an actuator's name to float
+    controls, activations : mapping of a name to float
+        Of `Mechanism.control_names` and `Mechanism.activation_names`.
     time : float [s]
 
     Raises
@@ -76,8 +77,8 @@ class Instant(NamedTuple):
     Attributes
     ----------
     q, v : (nq,), (nv,)
-    controls, activations : (number of actuators,)
-        In the order of ``robot.actuators``.
+    controls, activations : (number of controls,), (number of activations,)
+        In the order of ``robot.control_names`` and ``robot.activation_names``.
     time : float [s]
     """
 
@@ -93,7 +94,6 @@ def instant(robot: Any, name: str) -> Instant:
     poses: Mapping[str, ArrayLike] = robot.poses
     index_of("configuration", list(poses), name)
     key = robot.keyframes.get(name, Keyframe())
-    actuators = [actuator.name for actuator in robot.actuators]
 
     def array(names: Sequence[str], values: Mapping[str, float]) -> Array:
         return np.array([values.get(one, 0.0) for one in names], dtype=float)
@@ -101,7 +101,7 @@ def instant(robot: Any, name: str) -> Instant:
     return Instant(
         np.array(poses[name], dtype=float),
         array(robot.v_names, key.velocities),
-        array(actuators, key.controls),
-        array(actuators, key.activations),
+        array(robot.control_names, key.controls),
+        array(robot.activation_names, key.activations),
         key.time,
     )

@@ -540,6 +540,16 @@ class Mechanism(Composable, Frozen):
         names = [camera.name for camera in self.cameras]
         return self.cameras[checks.index_of("camera", names, name)]
 
+    @property
+    def control_names(self) -> tuple[str, ...]:
+        """Names of all controls of `actuators`: one of each, or several as "motor:pos"."""
+        return tuple(name for one in self.actuators for name in one.control_names)
+
+    @property
+    def activation_names(self) -> tuple[str, ...]:
+        """Names of all activations of `actuators`; those without have one that is zero."""
+        return tuple(name for one in self.actuators for name in one.activation_names)
+
     def keyframe(self, name: str) -> Instant:
         """A pose of `poses` with the velocities, controls and activations of that keyframe.
 

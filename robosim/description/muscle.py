@@ -13,8 +13,8 @@ import numpy as np
 from robosim.errors import ModelError
 from robosim.validation import Frozen, frozen_array, not_negative
 
-KINDS = ("integrator", "filter", "filterexact", "muscle", "current")
-"""How an actuator's activation follows its control, by MJCF's names but for the last."""
+KINDS = ("integrator", "filter", "filterexact", "muscle")
+"""How an actuator's activation follows its control, by MJCF's names."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,16 +23,13 @@ class Activation(Frozen):
 
     Attributes
     ----------
-    kind : "integrator", "filter", "filterexact", "muscle" or "current"
+    kind : "integrator", "filter", "filterexact" or "muscle"
         "integrator": the rate of the activation is the control. "filter" and "filterexact": the
         rate is the difference from the control, divided by a time constant, integrated by Euler's
-        method or exactly. "muscle": the rate is that of a muscle. "current": the activation is the
-        current of a winding, exact as by "filterexact". The current follows that at which the
-        actuator would have the force that results from gain and bias.
+        method or exactly. "muscle": the rate is that of a muscle.
     constants : (3,) [s, s, 1]
         Time constant of a filter. For a muscle: time constants of activation and deactivation, and
-        the width of the transition between both, as a difference of control and activation. For a
-        current: its time constant and the motor constant, the force per ampere.
+        the width of the transition between both, as a difference of control and activation.
     range : (2,)
         Range of the activation.
     early : bool
@@ -51,8 +48,6 @@ class Activation(Frozen):
         constants = frozen_array(self.constants, (3,), "constants", element)
         if np.any(constants < 0):
             raise ModelError(f"constants must not be negative: {constants}", element=element)
-        if self.kind == "current" and not constants[1]:
-            raise ModelError("needs a motor constant above zero", element=element)
         self._set(constants=tuple(constants.tolist()), range=tuple(map(float, self.range)))
 
     def at_once(self, control: float) -> float:
@@ -77,7 +72,7 @@ class Activation(Frozen):
     def advanced(self, control: float, value: float, dt: float) -> float:
         """The activation after a time dt [s] with a control."""
         after = value + dt * self.rate(control, value)
-        if self.kind in ("filterexact", "current"):
+        if self.kind == "filterexact":
             after = control + (value - control) * float(np.exp(-dt / max(self.constants[0], 1e-15)))
         return float(np.clip(after, *self.range))
 

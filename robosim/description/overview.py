@@ -10,6 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from robosim.description.joint import Joint
+from robosim.description.ray_sensor import RaySensor
+from robosim.description.sensor import Sensor
 from robosim.description.tendon import Term
 from robosim.description.whole import Whole
 
@@ -53,7 +55,7 @@ def _table(section: Section) -> str:
 def sections(robot: Whole) -> list[Section]:
     """The tables of ``robosim info``."""
     found = [_summary(robot), _bodies(robot), _joints(robot)]
-    more = _springs(robot), _tendons(robot), _couplings(robot), _soft(robot)
+    more = _springs(robot), _tendons(robot), _couplings(robot), _soft(robot), _sensors(robot)
     return found + [section for section in more if section.rows]
 
 
@@ -160,6 +162,29 @@ def _soft(robot: Whole) -> Section:
     ]
     heads = ("soft", "nodes>", "tetrahedra>", "Young [Pa]>", "Poisson>", "kg/m^3>")
     return Section("", heads, rows)
+
+
+def _sensors(robot: Whole) -> Section:
+    rows = [
+        (
+            sensor.name,
+            sensor.kind,
+            _measured(sensor),
+            (sensor.reference.body or "the world") if sensor.kind.startswith("frame") else "",
+            f"{sensor.rate:.4g}" if isinstance(sensor, RaySensor) and sensor.rate else "",
+        )
+        for sensor in robot.sensors
+    ]
+    return Section("", ("sensor", "kind", "of", "relative to", "Hz>"), rows)
+
+
+def _measured(sensor: Sensor | RaySensor) -> str:
+    """Coordinates, a subtree, or the body that a sensor is on."""
+    if sensor.of:
+        return ", ".join(sensor.of)
+    if sensor.bodies and sensor.kind.startswith("subtree"):
+        return f"{sensor.bodies[0]} and all below"
+    return "" if sensor.kind == "clock" else sensor.place.body or "the world"
 
 
 def _freedom_told(robot: Whole) -> str:

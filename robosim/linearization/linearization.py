@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robosim.compiled.model import Model
 from robosim.control.controllers import PD
+from robosim.control.pd import check_motors
 from robosim.errors import ControllerError, ConvergenceError, ModelError, OptionError
 from robosim.kernels.compiler.duals import DIRECTIONS
 from robosim.kernels.status import CONVERGED
@@ -368,6 +369,7 @@ class MaximalLinearizer(Linearizer[Simulation]):
     def _given(self, sim: Simulation, torques: ArrayLike | None, controller: PD | None) -> Given:
         full, gains = self._forces(sim, torques, controller), self._gains.copy()
         if controller is not None:
+            check_motors(controller, self.robot)
             gains[:] = controller.gains
             controller.aim(gains, sim.time)
         loads = sim.parts.loads

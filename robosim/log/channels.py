@@ -1,8 +1,8 @@
-"""Additional channels of a log: sensors, contacts, frames, wrenches of joints, sizes of steps.
+"""Additional channels of a log: sensors, contacts, frames, wrenches of joints, steps, motors.
 
-The words ``sensors``, ``contacts``, ``frames``, ``joint_wrenches`` and ``steps`` select all
-channels of a kind; ``frame:FR_foot`` selects one. A channel has one or several columns, named after
-the sensor, link, frame or joint.
+The words ``sensors``, ``contacts``, ``frames``, ``joint_wrenches``, ``steps`` and ``motors`` select
+all channels of a kind; ``frame:FR_foot`` selects one. A channel has one or several columns, named
+after the sensor, link, frame or joint.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from robosim.description.sensor import Sensor
 from robosim.errors import ModelError, OptionError
 
 SENSOR, CONTACT, FRAME, JOINT_WRENCH = "sensor", "contact", "frame", "joint_wrench"
-STEP = "step"
-KINDS = (SENSOR, CONTACT, FRAME, JOINT_WRENCH, STEP)
+STEP, MOTOR = "step", "motor"
+KINDS = (SENSOR, CONTACT, FRAME, JOINT_WRENCH, STEP, MOTOR)
 # For all of a kind.
 WORDS = {
     "sensors": SENSOR,
@@ -28,6 +28,7 @@ WORDS = {
     "frames": FRAME,
     "joint_wrenches": JOINT_WRENCH,
     "steps": STEP,
+    "motors": MOTOR,
 }
 
 # No two kinds share a suffix, and a name's last dot is before it: all columns differ.
@@ -42,6 +43,7 @@ RAY, SAMPLED = ".r", ".time"
 MOST_COLUMNS = 64  # numbers of a reading that are columns; larger readings are arrays
 # Of the step that led to a sample.
 SIZES = "sizes"
+MOTOR_UNITS = {".current": "A", ".voltage": "V", ".temperature": "deg C"}
 STEP_UNITS = {"step.shortest": "s", "step.error": "m", "step.events": "1"}
 
 # What the columns of a kind of sensor are called, and their unit; the rest is sums of coordinates.
@@ -74,7 +76,7 @@ EFFORTS = {"m": "N", "rad": "N m", "1": "J"}
 
 @dataclass(frozen=True)
 class Channel:
-    """The columns of one sensor, link, frame or joint in a log.
+    """The columns of one sensor, link, frame, joint or motor in a log.
 
     Attributes
     ----------
@@ -136,8 +138,8 @@ def channels_of(robot: Mechanism, also: str | Sequence[str]) -> tuple[Channel, .
     ----------
     robot : Mechanism
     also : str or sequence of str
-        "sensors", "contacts", "frames", "joint_wrenches", "steps", or one of a kind, such as
-        "frame:FR_foot".
+        "sensors", "contacts", "frames", "joint_wrenches", "steps", "motors", or one of a kind,
+        such as "frame:FR_foot".
 
     Raises
     ------
@@ -199,6 +201,8 @@ def _names(robot: Mechanism, kind: str) -> tuple[str, ...]:
         return tuple(frame.name for body in robot.bodies for frame in body.frames)
     if kind == STEP:
         return (SIZES,)
+    if kind == MOTOR:
+        return tuple(robot.actuated_names)
     return tuple(joint.name for joint in robot.joints)
 
 
@@ -269,10 +273,17 @@ def _step(robot: Mechanism, name: str) -> dict[str, str]:
     return dict(STEP_UNITS)
 
 
+def _motor(robot: Mechanism, name: str) -> dict[str, str]:
+    if name not in robot.actuated_names:
+        raise ModelError(f"'{name}' has no motor", alternatives=tuple(robot.actuated_names))
+    return {f"{name}{suffix}": unit for suffix, unit in MOTOR_UNITS.items()}
+
+
 MAKERS: dict[str, Callable[[Mechanism, str], dict[str, str]]] = {
     SENSOR: _sensor,
     CONTACT: _contact,
     FRAME: _frame,
     JOINT_WRENCH: _joint_wrench,
     STEP: _step,
+    MOTOR: _motor,
 }

@@ -225,7 +225,8 @@ class SimulationBase:
             Further quantities to log, evaluated at the time of each sample: "sensors", "contacts",
             "frames", "joint_wrenches", or a single one, such as "frame:FR_foot". And "steps": the
             shortest interval, the estimated error and the events of the step that led to a sample,
-            as in `StepInfo`. The motion does not depend on it. `Log.extra` contains the columns.
+            as in `StepInfo`. And "motors": currents, voltages and temperatures of a `DCMotor` in
+            `Motors`. The motion does not depend on it. `Log.extra` contains the columns.
 
         Raises
         ------

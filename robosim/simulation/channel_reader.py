@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim import quaternions
+from robosim.control.motors import Motors
 from robosim.description.mechanism import Mechanism
 from robosim.description.ray_sensor import RaySensor
 from robosim.description.sensor import Sensor
@@ -19,6 +20,7 @@ from robosim.log.channels import (
     CONTACT,
     FRAME,
     JOINT_WRENCH,
+    MOTOR,
     SENSOR,
     STEP,
     WORDS,
@@ -35,17 +37,19 @@ NEEDS = {
     JOINT_WRENCH: "joint_wrenches",
     FRAME: "state",
     STEP: "step_sizes",
+    MOTOR: "state",
 }
 
 
 class Knot:
     """A simulation at one knot, whose quantities are cached; see `sensors.Readable`."""
 
-    def __init__(self, sim: Formulation) -> None:
+    def __init__(self, sim: Formulation, controller: Any = None) -> None:
         # Some formulations lack wrenches and accelerations, whose channels `ChannelReader` refuses.
         self._sim: Any = sim
         self.robot: Mechanism = sim.robot
         self._samples: dict[str, Any] = {}
+        self._controller = controller
 
     @cached_property
     def state(self) -> Any:
@@ -117,6 +121,10 @@ class Knot:
     def joint_wrenches(self) -> Mapping[str, Array]:
         return self._joint_wrenches
 
+    def motors(self) -> Array:
+        """Currents, voltages and temperatures (3, nu) of the controller's motors."""
+        return np.asarray(self._controller.readings(self._sim))
+
     def last_step(self) -> tuple[float, float, int]:
         """Shortest interval [s], estimated error [m] and events of the step to this knot."""
         last = self._sim.engine.counters.last
@@ -135,14 +143,17 @@ class ChannelReader:
     ----------
     sim : Formulation
     also : Also
+    controller : object
+        What controls the run.
 
     Raises
     ------
     OptionError
-        For channels that this formulation does not have.
+        For channels that this formulation does not have, or those of motors without any.
     """
 
-    def __init__(self, sim: Formulation, also: Also) -> None:
+    def __init__(self, sim: Formulation, also: Also, controller: Any = None) -> None:
+        self._controller = controller
         self.sim, self.every, self.width = sim, also.every, len(also.columns)
         self._parts: list[tuple[Callable[[Knot], Array], slice]] = []
         begin = 0
@@ -154,6 +165,8 @@ class ChannelReader:
                     f"{type(sim).__name__} has no {word.replace('_', ' ')} to log: use "
                     "robosim.Simulation, which has them"
                 )
+            if kind == MOTOR and not isinstance(controller, Motors):
+                raise OptionError("logs of motors need Motors with a DCMotor as the controller")
             self._parts.append((READERS[kind](sim.robot, names), slice(begin, begin + width)))
             begin += width
         self._large = tuple(also.scans)
@@ -169,7 +182,7 @@ class ChannelReader:
 
     def __call__(self, row: Array, scans: NDArray[np.object_] | None = None) -> None:
         """Fill a row (width,), and one of large readings (scans,)."""
-        knot = Knot(self.sim)
+        knot = Knot(self.sim, self._controller)
         for read, columns in self._parts:
             row[columns] = read(knot)
         if scans is not None:
@@ -309,10 +322,16 @@ def _of_steps(robot: Mechanism, names: Sequence[str]) -> Callable[[Knot], Array]
     return lambda knot: np.array(knot.last_step())
 
 
+def _of_motors(robot: Mechanism, names: Sequence[str]) -> Callable[[Knot], Array]:
+    chosen = [robot.actuated_names.index(name) for name in names]
+    return lambda knot: knot.motors()[:, chosen].T.ravel()
+
+
 READERS: dict[str, Callable[[Mechanism, Sequence[str]], Callable[[Knot], Array]]] = {
     SENSOR: _of_sensors,
     CONTACT: _of_contacts,
     FRAME: _of_frames,
     JOINT_WRENCH: _of_joint_wrenches,
     STEP: _of_steps,
+    MOTOR: _of_motors,
 }

@@ -150,7 +150,7 @@ class Driver:
         also: Also,
     ) -> Iterator[Chunk]:
         """Samples of runs of `sim`, which is passed to controllers in Python."""
-        read = ChannelReader(sim, also) if also.channels else None
+        read = ChannelReader(sim, also, control) if also.channels else None
         engine, held, counters = self._engine, self._held, self._engine.counters
         if counters.steps == 0:
             engine.notices.of_start()

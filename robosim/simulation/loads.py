@@ -13,9 +13,9 @@ from robosim import quaternions
 from robosim.compiled.building.actuators import implicit_actuators
 from robosim.compiled.loads import Loads
 from robosim.control.controllers import PD, check_torques, zero
-from robosim.control.pd import pd_torques
+from robosim.control.pd import check_motors, pd_torques
 from robosim.description.mechanism import Mechanism
-from robosim.errors import ControllerError, StateError
+from robosim.errors import StateError
 from robosim.validation import Array, finite, vector
 
 FLOATS = np.dtype(np.float64)
@@ -55,6 +55,7 @@ class Held:
         self.torques = np.zeros((1, len(loads.tau)))
         self._row, self._fully_held = self.torques[0], False
         self.gains, self.controlled = self.no_gains.copy(), False
+        self._fits: PD | None = None  # the last one whose motors were compared
         self.release_servos()
 
     def beside(self, loads: Loads) -> Held:
@@ -66,11 +67,9 @@ class Held:
     def control_by(self, pd: PD | None) -> None:
         """Use a PD in the following steps, or none."""
         if pd is not None:
-            if len(pd.gains) != len(self.gains):
-                raise ControllerError(
-                    f"this PD is for a robot with {len(pd.gains)} actuators, and "
-                    f"'{self.robot.name}' has {len(self.gains)}"
-                )
+            if pd is not self._fits:
+                check_motors(pd, self.robot)
+                self._fits = pd
             self.gains[:] = pd.gains
         elif self.controlled:
             self.gains[:] = self.no_gains

@@ -32,13 +32,20 @@ from robosim.version import __version__
 FORMAT = "robosim simulation"
 SUFFIX = ".npz"
 HEADER = "header"
-LAST, DROVE = "counters.last", "counters.drove"
+LAST, DROVE, CONTROLLER = "counters.last", "counters.drove", "controller."
 
 
 def save(
-    engine: Engine | Worlds, options: Mapping[str, Any], torques: Array, path: str | Path
+    engine: Engine | Worlds,
+    options: Mapping[str, Any],
+    torques: Array,
+    path: str | Path,
+    memory: Mapping[str, NDArray[Any]] | None,
 ) -> None:
-    """Write the data from which a simulation continues, with its last torques (nv,)."""
+    """Write the data from which a simulation continues, with its last torques (nv,).
+
+    `memory` is that of a controller, by names.
+    """
     path = _checked(path)
     counters = engine.counters.copied(torques)
     arrays = dict(_arrays(engine))
@@ -47,7 +54,9 @@ def save(
         arrays[LAST] = counters.last[0]
     assert counters.drove is not None
     arrays[DROVE] = counters.drove[1]
+    arrays |= {CONTROLLER + name: array for name, array in (memory or {}).items()}
     header = _header(engine, options) | {"counters": _numbers(counters)}
+    header["controller"] = memory is not None
     if isinstance(engine, Engine):
         header |= _settings(engine)
     else:
@@ -81,16 +90,35 @@ def _settings(engine: Engine) -> dict[str, Any]:
     return {"solver": engine.solver, "near": near}
 
 
-def load(engine: Engine | Worlds, options: Mapping[str, Any], trial: Any, path: str | Path) -> None:
+def load(
+    engine: Engine | Worlds,
+    options: Mapping[str, Any],
+    trial: Any,
+    path: str | Path,
+    remembers: bool,
+) -> dict[str, NDArray[Any]]:
     """Load the state in a file into an engine; see `Simulation.load`.
 
-    A copy is tried first, so that an invalid file leaves the engine unchanged.
+    A copy is tried first, so that an invalid file leaves the engine unchanged. So does one without
+    the memory of a controller that `remembers`.
+
+    Returns
+    -------
+    memory : dict
+        That of a controller.
     """
     path = _checked(path)
     header, arrays = _read(path)
     _compare(path, header, _header(engine, options))
+    if remembers and not header.get("controller"):
+        raise StateError(f"{path}: has no memory of a controller: it was saved without one")
     _take(trial, header, arrays, path)
     _take(engine, header, arrays, path)
+    return {
+        name.removeprefix(CONTROLLER): array
+        for name, array in arrays.items()
+        if name.startswith(CONTROLLER)
+    }
 
 
 def _take(engine: Any, header: dict[str, Any], arrays: dict[str, NDArray[Any]], path: Path) -> None:

@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike
 from robosim.compiled.building.loops import is_tree_with_loops
 from robosim.compiled.model import Model
 from robosim.compiled.state import State
+from robosim.control.controllers import Remembering
 from robosim.description.mechanism import Mechanism
 from robosim.description.units import units_of
-from robosim.errors import OptionError
+from robosim.errors import ControllerError, OptionError
 from robosim.formulation import StepInfo
 from robosim.kinematics.motions import Motions
 from robosim.runtime.notice import CompileNotice
@@ -285,25 +286,31 @@ class Simulation(Knot):
         self._own(self.engine, Held(robot, self.engine.parts.loads))
         self.set_state(q, v, time)
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path, controller: Remembering | None = None) -> None:
         """Write a checkpoint, for `load` in this or another process.
 
-        The file contains neither the robot nor a controller.
+        The file contains neither the robot nor a controller, but for the memory of one.
 
         Parameters
         ----------
         path : str or Path
             File to write, which ends in .npz; an existing file is replaced.
+        controller : Motors, Drive or None
+            A controller whose memory is written as well: currents, temperatures, integrals,
+            activations, delayed commands.
 
         Raises
         ------
         StateError
             For another suffix, or if the file cannot be written.
+        ControllerError
+            For a controller whose memory cannot be kept.
         """
         self._driver.refuse_if_busy()
-        saved.save(self.engine, self.options, self.torques, path)
+        memory = None if controller is None else _with_memory(controller).memory()
+        saved.save(self.engine, self.options, self.torques, path, memory)
 
-    def load(self, path: str | Path) -> None:
+    def load(self, path: str | Path, controller: Remembering | None = None) -> None:
         """Restore a checkpoint that `save` has written.
 
         All further steps are bit-identical to those of the saved simulation, on processors with
@@ -314,15 +321,26 @@ class Simulation(Knot):
         path : str or Path
             Checkpoint of a simulation of the same robot, with the same timestep, gravity and
             options, written by the same version of robosim.
+        controller : Motors, Drive or None
+            A controller of the same parts as the one that was saved, which continues from that
+            memory.
 
         Raises
         ------
         StateError
-            If the checkpoint has another robot, option or version, is damaged, or cannot be read.
-            The simulation is then unchanged.
+            If the checkpoint has another robot, option or version, is damaged, or cannot be read,
+            or has no memory for a controller. The simulation is then unchanged.
+        ControllerError
+            If the checkpoint has the memory of another controller. `Motors` then begin anew.
         """
         self._driver.refuse_if_busy()
-        saved.load(self.engine, self.options, self.copy().engine, path)
+        if controller is not None:
+            _with_memory(controller)
+        memory = saved.load(
+            self.engine, self.options, self.copy().engine, path, controller is not None
+        )
+        if controller is not None:
+            controller.recall(self, memory)
         self.held.control_by(None)
         self.held.release_servos()
         if self._driver.samples is not None:
@@ -435,3 +453,12 @@ class Simulation(Knot):
         """Values and rates of driven coordinates, now and at the next n knots, (n + 1, nd, 2)."""
         counters = self.engine.counters
         return self._motions.at(counters.start_time, counters.steps, n + 1)
+
+
+def _with_memory(controller: Remembering) -> Remembering:
+    """A controller with a memory, or else a ControllerError."""
+    if not (hasattr(controller, "memory") and hasattr(controller, "recall")):
+        raise ControllerError(
+            f"Motors and a Drive have a memory for checkpoints, and {controller!r} has none"
+        )
+    return controller

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from closed_mechanisms import poses
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from random_mechanisms import random_body, random_joint
 
 from robosim import Body, Geometry, Joint, Mechanism, Simulation
-from robosim.controllers import PD
+from robosim.controllers import PD, Motors
 from robosim.mechanism import with_backlash
 from robosim.quaternions import rotation_matrix
 
@@ -61,6 +62,7 @@ class Builder:
     plays: dict[str, float] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
     control: Callable[[Mechanism], PD] | None = None
+    drive: Callable[[Mechanism], Motors] | None = None
     controls: list[float] = field(default_factory=list)
     grounded: bool = False
     ideal: bool = False
@@ -228,6 +230,8 @@ class Case:
     twin : callable(str) -> Case
         The same, but "ideal", without what gives or takes energy; "smooth", without what touches,
         controllers and other forces that are not smooth; or "laned", with what lanes can have.
+    drive : Motors or None
+        Of which each simulation has a copy.
     """
 
     features: tuple[str, ...]
@@ -240,6 +244,27 @@ class Case:
     controls: list[float]
     motors: bool
     twin: Callable[[str], Case]
+    drive: Motors | None = None
+    _drives: WeakKeyDictionary[Any, Motors] = field(default_factory=WeakKeyDictionary)
+
+    def controller(self, sim: Any) -> PD | Motors | None:
+        """What controls a simulation, which has motors of its own."""
+        if self.drive is None:
+            return self.pd
+        if sim not in self._drives:
+            self._drives[sim] = self.drive.copy()
+        return self._drives[sim]
+
+    def follow(self, sim: Any, other: Any) -> None:
+        """Let the motors of a simulation go on as those of another one."""
+        if self.drive is not None:
+            self._drives[sim] = self.drive.copy()
+            self._drives[sim].recall(sim, self._drives[other].memory())
+
+    @property
+    def driven(self) -> bool:
+        """Whether a controller acts."""
+        return self.pd is not None or self.drive is not None
 
     @property
     def timestep(self) -> float:
@@ -265,4 +290,4 @@ class Case:
 
     def run(self, sim: Any, steps: int, **options: Any) -> Any:
         """The log of some steps."""
-        return sim.run(steps * sim.timestep, self.pd, **options)
+        return sim.run(steps * sim.timestep, self.controller(sim), **options)

@@ -599,6 +599,31 @@ def explicit_pd(make: Builder) -> None:
     _pd(make, False)
 
 
+@feature("control", motor=True)
+def motors(make: Builder) -> None:
+    """Motors behind a law, a bus and a digital controller, with a winding that gets warm."""
+    from robosim.controllers import DCMotor, Delay, Motors, Rate
+
+    _pd(make, False)
+    law = make.control
+    assert law is not None
+    make.control = None
+    stages = make.drawn.choice(((), (Delay,), (Rate,), (Rate, Delay)))
+    inductance = make.drawn.choice((0.0, 2e-3))
+    limit = make.drawn.uniform(26.0, 60.0)
+
+    def drive(robot: Any) -> Motors:
+        h = make.options["timestep"]
+        made = [Rate(0.5 / h) if stage is Rate else Delay(2 * h) for stage in stages]
+        motor = DCMotor(
+            2.0, 0.02, efficiency=0.8, voltage_limit=24.0, current_limit=8.0, inductance=inductance,
+            thermal_resistance=3.0, thermal_capacity=0.01, temperature_limit=limit,
+        )  # fmt: skip
+        return Motors(robot, law(robot), *made, motor)
+
+    make.drive = drive
+
+
 @feature("solver")
 def ldu(make: Builder) -> None:
     make.options["solver"] = "ldu"

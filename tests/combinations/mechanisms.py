@@ -16,16 +16,18 @@ from .features import FEATURES, fits, stand
 
 TIMESTEPS = 1e-3, 2e-3, 5e-3
 MOST = 9  # features of a row
-LATER = {"backlash"}
-"""Features that further rows have, beside which the rows of the others stay as they were."""
+LATER = ("backlash", "motors")
+"""Features that further rows have, one by one, beside which all rows before stay as they were."""
 TOUCHING = {"shape", "below", "ground", "surface"}
 
 
 def rows(seed: int = 0) -> list[tuple[str, ...]]:
     """Rows of features in which all pairs occur that may."""
-    first = tuple(name for name in FEATURES if name not in LATER)
-    begun = covering_array(first, fits, MOST, seed)
-    return covering_array(tuple(FEATURES), fits, MOST, seed, begun=begun)
+    found: list[tuple[str, ...]] = []
+    for known in range(len(LATER) + 1):
+        names = tuple(name for name in FEATURES if name not in LATER[known:])
+        found = covering_array(names, fits, MOST, seed, begun=found)
+    return found
 
 
 def build(features: Iterable[str], drawn: Drawn, kind: str = "") -> Case:
@@ -81,6 +83,7 @@ def build(features: Iterable[str], drawn: Drawn, kind: str = "") -> Case:
         make.controls,
         any(one.motor for one in chosen),
         twin,
+        None if make.drive is None else make.drive(robot),
     )
 
 

@@ -342,9 +342,9 @@ class TestUrdf:
         robot = everything()
         lost = robosim.save(robot, tmp_path / "x.urdf")
         again = robosim.load(tmp_path / "x.urdf")
-        # A point without a radius is a tiny sphere; the mesh of the tool was not to touch.
+        # A tiny sphere stands for a point; the mesh of the tool was not to touch.
         contacts = {(c.body, c.radius, c.friction) for c in again.contacts}
-        assert contacts >= {("a", 0.2, 0.8), ("d", 1e-6, 0.6)}
+        assert contacts >= {("a", 0.2, 0.8), ("d", 0.0, 0.6)}
         ball = again.body("d").collisions[0]
         assert (ball.kind, ball.size) == ("sphere", (1e-6,))
         assert_same(robot, replace(again, contacts=robot.contacts))

@@ -29,7 +29,8 @@ FILE = """<mujoco><option timestep="0.001" gravity="0 0 -9.81"/><worldbody>
 <keyframe><key name="one" time="1.5" qpos="1 2 3 1 0 0 0 .1 .2 .3 1 0 0 0"
     qvel="1 2 3 4 5 6 7 8 9 10 11 12" act=".1 .2 .3 .4" ctrl="1 2 3 4 5 6 7"/>
   <key qvel="0 0 0 0 0 0 0 0 1 0 0 0"/></keyframe></mujoco>"""
-KEPT = {"p": (0, 0), "m": (1, None), "glue": (2, None), "d": (5, 2), "f": (6, 3)}  # of ctrl and act
+CONTROLS = ("p", "m", "glue", "two:pos", "two:vel", "d", "f")
+ACTIVATIONS = {"p": 0, "m": None, "glue": None, "two": 1, "d": 2, "f": 3}  # place in act
 
 
 @pytest.fixture
@@ -45,9 +46,10 @@ def test_all_quantities_are_mujocos(robot):
         np.testing.assert_allclose(now.q, model.key_qpos[k], atol=1e-12)
         np.testing.assert_allclose(now.v, model.key_qvel[k], atol=0)
         assert now.time == model.key_time[k]
-        assert [one.name for one in robot.actuators] == list(KEPT)
-        assert now.controls.tolist() == [model.key_ctrl[k][c] for c, _ in KEPT.values()]
-        found = [0.0 if a is None else model.key_act[k][a] for _, a in KEPT.values()]
+        assert robot.control_names == CONTROLS
+        assert now.controls.tolist() == model.key_ctrl[k].tolist()
+        assert robot.activation_names == tuple(ACTIVATIONS)
+        found = [0.0 if a is None else model.key_act[k][a] for a in ACTIVATIONS.values()]
         assert now.activations.tolist() == found
     assert not any("key" in warning for warning in robot.warnings)
 
@@ -127,32 +129,36 @@ def test_values_that_are_not_finite_are_refused():
         Keyframe(time=np.inf)
 
 
-STATES = [
-    'inductance="0"',
-    'inductance="0 0.02"',
-    'thermal="3 20"',
-    'thermal="0 0 0 0.004"',
-    'lugre="0 2 3 4 5"',
-    'input="pos" controller="1 2 1"',
-    'input="pos" controller="1 2 0 3" inductance="0.004"',
-    'input="vel" controller="0 0 1 3" inductance="0.004" lugre="1 2 3 4 5" thermal="3 20"',
-]
+STATES = {
+    'inductance="0"': [],
+    'inductance="0 0.02"': ["current"],
+    'thermal="3 20"': ["heat"],
+    'thermal="0 0 0 0.004"': [],
+    'lugre="0 2 3 4 5"': [],
+    'input="pos" controller="1 2 1"': ["integral"],
+    'input="pos" controller="1 2 0 3" inductance="0.004"': ["setpoint", "integral", "current"],
+    'input="vel" controller="0 0 1 3" inductance="0.004" lugre="1 2 3 4 5" thermal="3 20"': [
+        "setpoint", "heat", "bristles", "current"
+    ],
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("states", STATES)
-def test_the_current_of_a_motor_is_the_last_of_its_activations(tmp_path, states):
-    """In MuJoCo, integral, slew rate, temperature and bristles are states before it."""
+def test_motors_have_all_their_states(tmp_path, states):
     text = FILE.replace('name="d" joint="y" motorconst=".1" resistance="1" inductance="0.1"',
                         f'name="d" joint="y" motorconst=".1" resistance="1" {states}')  # fmt: skip
     n = mujoco.MjModel.from_xml_string(text.replace('act=".1 .2 .3 .4"', "")).na
     text = text.replace('act=".1 .2 .3 .4"', f'act="{" ".join(map(str, range(1, n + 1)))}"')
     (tmp_path / "m.xml").write_text(text)
-    robot, model = robosim.load(tmp_path / "m.xml"), mujoco.MjModel.from_xml_string(text)
-    now = dict(zip(KEPT, robot.keyframe("one").activations.tolist(), strict=True))
-    assert now["f"] == model.key("one").act[-1] == n
-    has_current = any(one.name == "d" and one.activation is not None for one in robot.actuators)
-    assert has_current == ("0.0" in states.partition("inductance")[2])
-    assert now["d"] == (n - 1 if has_current else 0)
+    robot = robosim.load(tmp_path / "m.xml")
+    now = dict(zip(robot.activation_names, robot.keyframe("one").activations.tolist(), strict=True))
+    expected, names = [1.0, 2.0], STATES[states]
+    own = ["d"] if len(names) < 2 else [f"d:{name}" for name in names]
+    expected += [*range(3, 3 + len(names)), n]
+    assert [now[name] for name in ("p", "two", *own[: len(names)], "f")] == expected
+    again = tmp_path / "again.xml"
+    robosim.save(robot, again)
+    assert mujoco.MjModel.from_xml_path(str(again)).key("one").act.tolist() == expected
 
 
 def test_actuators_of_unknown_size_are_told(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 import robosim
 from robosim import Simulation
 from robosim.actuators import ControlDelay, Drive, torques
-from robosim.errors import LoadError, ModelError
+from robosim.errors import ControllerError, LoadError, ModelError
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -89,44 +89,150 @@ def test_motors_inherit_as_in_mujoco(tmp_path, default, own):
 def stepped(model, robot, controls, activations=None):
     """Torques of MuJoCo's steps, and those of a `Drive` in the same states."""
     data, theirs, ours = mujoco.MjData(model), [], []
+    data.qvel[:] = 2.0
     if activations is not None:
         data.act[:] = activations
     sim = Simulation(robot, 1e-3)
-    now = [0.0]
-    drive = Drive(robot, lambda sim: now, activations)
+    now = [np.zeros(model.nu)]
+    start = None if activations is None else activations
+    drive = Drive(robot, lambda sim: now[0], start)
     for k, control in enumerate(controls):
         q, v = data.qpos.copy(), data.qvel.copy()
         data.ctrl[:] = control
         mujoco.mj_step(model, data)
-        theirs.append(float(data.qfrc_actuator[0]))
-        now[:] = [control]
+        theirs.append(data.qfrc_actuator.copy())
+        now[0] = np.broadcast_to(control, (model.nu,))
         sim.set_state(q, v, time=k * 1e-3)
-        ours.append(float(drive(sim)[0]))
+        ours.append(drive(sim))
         if len(data.act):
             assert drive.activations == pytest.approx(data.act, rel=1e-9, abs=1e-12)
     return np.array(theirs), np.array(ours)
 
 
-@pytest.mark.parametrize(
-    "motor",
-    [
-        'inductance="0.004" gear="4"',
-        'inductance="0 0.02" saturation="0.3" gear="4"',
-        'inductance="0.004 0.5" input="pos" controller="30 0 1"',
-        'inductance="0.004" delay="0.003" nsample="5" ctrlrange="-8 8"',
-    ],
-)
-def test_currents_are_mujocos(tmp_path, motor):
-    model, robot = loaded(tmp_path, f'<dcmotor joint="j" motorconst="0.2" resistance="2" {motor}/>')
-    assert robot.actuators[0].activation.kind == "current"
-    controls = 10 * np.sin(0.05 * np.arange(300))
-    theirs, ours = stepped(model, robot, controls, [0.7])
-    assert np.ptp(theirs) > 0.1
+HOT = 'thermal="3 0.02 0 0.004 25 40"'
+BRISTLES = 'lugre="100 0.5 0.3 0.5 0.1"'
+# Attributes of a motor -> its states.
+RICH = {
+    'inductance="0.004" gear="4"': ["current"],
+    'inductance="0 0.02" saturation="0.3" gear="4"': ["current"],
+    'inductance="0.004 0.5" input="pos" controller="30 0 1"': ["current"],
+    'inductance="0.004" delay="0.003" nsample="5" ctrlrange="-8 8"': ["current"],
+    'inductance="0.004" saturation="0 0.8 300"': ["current"],
+    f'{HOT} gear="2"': ["heat"],
+    'thermal="3 0 0.06 0.004 25 40" saturation="0.2"': ["heat"],
+    'thermal="0 0.02 0.06 0 0 0"': ["heat"],
+    'thermal="3 7 0.06 -0.001 0 0"': ["heat"],
+    f'{HOT} inductance="0.01" gear="3"': ["heat", "current"],
+    'cogging="0.1 6 0.2" gear="3" saturation="0.2"': [],
+    'cogging="0 6 0.2" input="ff"': [],
+    f'{BRISTLES} gear="2"': ["bristles"],
+    f'{BRISTLES} saturation="0.1" input="none"': ["bristles"],
+    'lugre="100 0 0.3 0.3 0.1"': ["bristles"],
+    'input="none"': [],
+    'input="none" motorconst="0" cogging="0.1 6 0"': [],
+    'input="pos vel" controller="30 0 1" gear="2"': [],
+    'input="pos vel ff voltage" controller="30 0 1 0 0 9" ctrlrange="-3 3"': [],
+    'input="vel voltage" controller="3 0 1 0 0 2"': [],
+    'input="ff voltage" controller="0 0 0 50"': ["setpoint"],
+    'input="pos" controller="30 0 1 0 0 4"': [],
+    'input="pos" controller="30 20 1"': ["integral"],
+    'input="pos vel" controller="30 20 1 0 0.02"': ["integral"],
+    'input="pos" controller="30 0 1 5"': ["setpoint"],
+    'input="vel ff" controller="0 0 1 5 0 3"': ["setpoint"],
+    f'input="pos voltage" controller="30 20 1 5 0.02 7" inductance="0.01" {HOT} {BRISTLES} '
+    'cogging="0.1 6 0.2" saturation="0.9 0 400" gear="2" ctrlrange="-3 3" delay="0.0025" '
+    'nsample="5" interp="cubic"': ["setpoint", "integral", "heat", "bristles", "current"],
+}
+
+
+def rich(tmp_path, motor):
+    plain = "" if "motorconst" in motor else 'motorconst="0.2"'
+    return loaded(tmp_path, f'<dcmotor name="m" joint="j" {plain} resistance="2" {motor}/>')
+
+
+@pytest.mark.parametrize("motor", RICH)
+def test_motors_with_states_are_mujocos(tmp_path, motor):
+    model, robot = rich(tmp_path, motor)
+    assert robot.warnings == loaded(tmp_path, '<motor joint="j"/>')[1].warnings
+    (actuator,), states = robot.actuators, RICH[motor]
+    assert actuator.has_activations == bool(states)
+    if len(states) > 1:
+        assert robot.activation_names == tuple(f"m:{state}" for state in states)
+    assert len(robot.control_names) == model.nu
+    controls = np.random.default_rng(4).normal(0, 6, (400, model.nu))
+    controls[100:] = 8 * np.sin(0.05 * np.arange(300))[:, None]
+    start = np.full(len(states), 0.004) if states else None
+    theirs, ours = stepped(model, robot, controls, start)
+    assert np.ptp(theirs) > 0.05
     assert ours == pytest.approx(theirs, rel=1e-9, abs=1e-9)
 
 
-@pytest.mark.parametrize("delay", ["0.003", "0.0025", "0.001", "0.0004", "0.1"])
-@pytest.mark.parametrize("more", ["", 'interp="linear"', 'interp="zoh" gear="2" '])
+@pytest.mark.parametrize("motor", RICH)
+def test_written_motors_have_the_same_law(tmp_path, motor):
+    _, robot = rich(tmp_path, motor)
+    robosim.save(robot, tmp_path / "written.xml")
+    again = robosim.load(tmp_path / "written.xml")
+    model = mujoco.MjModel.from_xml_path(str(tmp_path / "written.xml"))
+    model.opt.timestep = 1e-3
+    assert again.control_names == robot.control_names
+    start = np.full(len(RICH[motor]), 0.004) if RICH[motor] else None
+    controls = np.random.default_rng(5).normal(0, 6, (60, model.nu))
+    theirs, ours = stepped(model, robot, controls, start)
+    assert ours == pytest.approx(theirs, rel=1e-9, abs=1e-9)
+    assert stepped(model, again, controls, start)[1] == pytest.approx(theirs, rel=1e-9, abs=1e-9)
+
+
+def test_a_motor_settles_at_its_controls(tmp_path):
+    motor = f'input="pos voltage" controller="30 0 1 5" inductance="0.01" {BRISTLES}'
+    _, robot = rich(tmp_path, motor)
+    assert robot.control_names == ("m:pos", "m:voltage")
+    settled = torques(robot, [0.1, 2.0], [0.2], [0.4])
+    drive = Drive(robot, lambda sim: (0.1, 2.0))
+    sim = Simulation(robot, 1e-3)
+    for k in range(2000):
+        sim.set_state([0.2], [0.4], time=k * 1e-3)
+        tau = drive(sim)
+    assert tau == pytest.approx(settled, rel=1e-9)
+    friction = 0.3 + 0.2 * np.exp(-16.0)
+    assert settled == pytest.approx(30 * (0.1 - 0.2) - 0.4 + 0.2 / 2 * 2 - friction, rel=1e-9)
+
+
+def test_a_drive_continues_from_a_checkpoint(tmp_path):
+    """With all that motors and delays remember, bit for bit."""
+    _, robot = rich(tmp_path, list(RICH)[-1])
+    voltages = lambda sim: (np.sin(9 * sim.time), 3.0 * np.cos(40 * sim.time))  # noqa: E731
+    drive, sim = Drive(robot, voltages), Simulation(robot, 1e-3)
+    sim.run(0.02, drive)
+    sim.save(tmp_path / "sim.npz", drive)
+    expected = sim.run(0.05, drive).tau
+    again, other = Simulation(robot, 1e-3), Drive(robot, voltages)
+    again.load(tmp_path / "sim.npz", other)
+    assert np.array_equal(again.run(0.05, other).tau, expected)
+    anew = Simulation(robot, 1e-3)
+    anew.load(tmp_path / "sim.npz")
+    assert not np.array_equal(anew.run(0.05, Drive(robot, voltages)).tau, expected)
+    plain = Drive(rich(tmp_path, "")[1], voltages)
+    with pytest.raises(ControllerError, match="is not of these actuators: 'activations' differs"):
+        plain.recall(again, other.memory())
+
+
+def test_motors_of_ball_joints_do_not_go_round(tmp_path):
+    text = """<mujoco><worldbody><body><joint name="b" type="ball"/><geom size=".1"
+      pos="0 0 -.3"/></body></worldbody><actuator><dcmotor joint="b" gear="0 0 1.5"
+      motorconst="0.2" resistance="2" controller="10 0 0" input="pos"/></actuator></mujoco>"""
+    (tmp_path / "m.xml").write_text(text)
+    model, robot = mujoco.MjModel.from_xml_string(text), robosim.load(tmp_path / "m.xml")
+    data = mujoco.MjData(model)
+    data.qpos[:], data.ctrl[:] = [np.cos(1.4), 0, 0, np.sin(1.4)], -2.0
+    mujoco.mj_forward(model, data)
+    found = torques(robot, [-2.0], data.qpos, data.qvel)
+    assert found == pytest.approx(data.qfrc_actuator, rel=1e-12)
+
+
+@pytest.mark.parametrize("delay", ["0.003", "0.0025", "0.0015", "0.0038", "0.001", "0.0004", "0.1"])
+@pytest.mark.parametrize(
+    "more", ["", 'interp="linear"', 'interp="zoh" gear="2" ', 'interp="cubic"']
+)
 @pytest.mark.parametrize("kind", ["motor", "position"])
 def test_delays_are_mujocos(tmp_path, delay, more, kind):
     actuator = f'<{kind} joint="j" delay="{delay}" nsample="4" {more} ctrlrange="-1 1"/>'
@@ -144,24 +250,6 @@ def test_a_delay_begins_anew_with_another_run(tmp_path):
         assert tau[:4].tolist() == [0.0, 0.0, 1.0, 1.0]
 
 
-def test_what_is_not_read_of_motors_is_told(tmp_path):
-    plain = 'joint="j" motorconst="0.05" resistance="2"'
-    for more, told in (
-        ('input="pos vel" controller="1 0 1"', "more or less than one input"),
-        ('input="none"', "more or less than one input"),
-        ('input="pos" controller="1 2 1"', "integral gain"),
-        ('input="pos" controller="1 0 1 2"', "slew rate"),
-        ('input="pos" controller="1 0 1 0 0 9"', "voltage limit"),
-        ('saturation="0 0 5"', "rate of the current"),
-        ('cogging="0.1 6 0.2"', "'cogging' of <dcmotor>"),
-        ('lugre="1 2 3 4 5"', "'lugre' of <dcmotor>"),
-        ('thermal="1 2"', "'thermal' of <dcmotor>"),
-        ('delay="0.0025" nsample="4" interp="cubic"', "not by cubics"),
-    ):
-        _, robot = loaded(tmp_path, f"<dcmotor {plain} {more}/>")
-        assert any(told in warning for warning in robot.warnings)
-
-
 def test_motors_that_are_none_are_refused(tmp_path):
     for attributes, told in (
         ('motorconst="-1" resistance="2"', "must not be negative"),
@@ -170,6 +258,14 @@ def test_motors_that_are_none_are_refused(tmp_path):
         ('nominal="24 10"', "needs a motorconst"),
         ('motorconst="0.1" resistance="2" input="torque"', "'input' must be among"),
         ('motorconst="0.1" resistance="2" inductance="-1"', "'inductance' must not be negative"),
+        ('motorconst="0.1" resistance="2" input="vel pos"', "in this order"),
+        ('motorconst="0.1" resistance="2" input=""', "names no control"),
+        ('motorconst="0.1" resistance="2" controller="1 0 0"', "need an input pos, vel or ff"),
+        ('motorconst="0.1" resistance="2" input="vel" controller="1 1 0"', "needs the input pos"),
+        ('motorconst="0" resistance="2"', "needs a motorconst"),
+        ('motorconst="0.1" resistance="2" thermal="1 0 0"', "'thermal' needs two"),
+        ('motorconst="0.1" resistance="2" thermal="1 -2 0"', "'thermal' needs two"),
+        ('motorconst="0.1" resistance="2" lugre="9 1 0 0 0"', "friction of a motor"),
         ('motorconst="0.1" resistance="2" delay="0.1"', "an 'nsample' of one or more"),
         ('motorconst="0.1" resistance="2" delay="-0.1" nsample="3"', "must not be negative"),
     ):
@@ -181,7 +277,7 @@ def test_motors_that_are_none_are_refused(tmp_path):
         (0.0, 1, "zoh", "above zero"),
         (np.nan, 1, "zoh", "above zero"),
         (1.0, 0, "zoh", "a sample or more"),
-        (1.0, 1, "cubic", "interpolation cannot be 'cubic'"),
+        (1.0, 1, "quintic", "interpolation cannot be 'quintic'"),
     ):
         with pytest.raises(ModelError, match=told):
             ControlDelay(seconds, samples, kind)
@@ -202,8 +298,7 @@ def test_files_that_are_written_have_the_same_forces(tmp_path, motor):
     model = mujoco.MjModel.from_xml_path(str(tmp_path / "written.xml"))
     model.opt.timestep = 1e-3
     controls = 10 * np.sin(0.1 * np.arange(60))
-    start = [0.0] if robot.actuators[0].activation is None else [0.5]
-    activations = None if robot.actuators[0].activation is None else start
+    activations = [0.5] if robot.actuators[0].has_activations else None
     theirs, ours = stepped(model, again, controls, activations)
     assert np.ptp(theirs) > 0.1
     assert ours == pytest.approx(theirs, rel=1e-9, abs=1e-9)

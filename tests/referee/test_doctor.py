@@ -186,6 +186,11 @@ FAULTS: dict[str, tuple[str, str, str, str, str, int | None]] = {
              '<option timestep="0.005"/>'),
         "timestep", "warning", "actuator 's'", "the file has 5 ms", 10,
     ),
+    "a stiff motor": (
+        mjcf(HINGE, '<actuator>\n<dcmotor name="s" joint="j" motorconst="1" resistance="1" '
+             'input="pos ff" controller="10000 0 1"/>\n</actuator>', '<option timestep="0.005"/>'),
+        "timestep", "warning", "actuator 's'", "the file has 5 ms", 10,
+    ),
     "a fast contact": (
         mjcf(HINGE + '<geom name="h" type="sphere" size="0.01" solref="0.002 1"/>'),
         "solref", "note", "geom 'h'", "a time constant of 2 ms", 5,

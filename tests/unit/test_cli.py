@@ -173,6 +173,24 @@ class TestCatalogue:
         for word in ("degrees of freedom", "2, of which 2 actuated", "2 kg", "revolute", "link2"):
             assert word in result.stdout
 
+    def test_info_of_sensors(self, run: Run, tmp_path: Path) -> None:
+        (tmp_path / "m.xml").write_text(
+            '<mujoco><worldbody><body name="arm"><joint name="j"/><geom size=".1"/><site name="s"/>'
+            '</body></worldbody><sensor><jointpos name="angle" joint="j"/><gyro name="imu" '
+            'site="s"/><subtreecom name="whole" body="arm"/><framepos name="tip" objtype="site" '
+            'objname="s"/></sensor></mujoco>'
+        )
+        lines = [line.split() for line in run("info", str(tmp_path / "m.xml")).stdout.splitlines()]
+        assert ["angle", "jointpos", "j"] in lines
+        assert ["imu", "gyro", "arm"] in lines
+        assert ["whole", "subtreecom", "arm", "and", "all", "below"] in lines
+        assert ["tip", "framepos", "arm", "the", "world"] in lines
+        told = json.loads(run("info", str(tmp_path / "m.xml"), "--json").stdout)["sensors"]
+        assert [one["name"] for one in told] == ["angle", "imu", "whole", "tip"]
+        assert told[0] == {
+            "name": "angle", "kind": "jointpos", "of": {"j": 1.0}, "body": None, "relative_to": None
+        }  # fmt: skip
+
     def test_info_json(self, run: Run) -> None:
         told = json.loads(run("info", "cube", "--json", "--friction", "0.25").stdout)
         assert told["floating_base"]

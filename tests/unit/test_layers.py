@@ -64,11 +64,11 @@ ORDER = list(LAYERS)
 ROOMS = {
     "robosim.compiled": (
         "arrays", "kinds", "records", "model", "order", "fronts", "elimination", "state", "memory",
-        "links", "loads", "minimal", "workspace", "building", "rays", "drawing",
+        "links", "loads", "minimal", "workspace", "building", "rays", "drawing", "motors",
     ),
     "robosim.kernels": (
         "compiler", "status", "equations", "narrow_phase", "contact", "solve", "step", "recursive",
-        "minimal", "rays", "drawing",
+        "minimal", "rays", "drawing", "motors",
     ),
 }  # fmt: skip
 # What the package loads when it is imported; all else waits until its name is asked for.

@@ -5,14 +5,24 @@ from __future__ import annotations
 import copy
 import pickle
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 
 import robosim
-from robosim import BatchSimulation, Body, Joint, Mechanism, Simulation
+from robosim import (
+    BatchSimulation,
+    Body,
+    Joint,
+    Mechanism,
+    MinimalSimulation,
+    Simulation,
+    linearize,
+)
+from robosim.control.periodic import Aims
 from robosim.controllers import PD, PID, DCMotor, Delay, LearnedActuator, Motors, Rate
-from robosim.errors import ControllerError, LoadError, OptionError
+from robosim.errors import ControllerError, LoadError, ModelError, OptionError, StateError
 from robosim.mechanism import with_backlash
 
 H = 0.001
@@ -126,6 +136,37 @@ def test_the_current_is_that_of_the_differential_equation():
 def thermal(**more) -> DCMotor:
     values = {"thermal_resistance": 3.0, "thermal_capacity": 0.05, "ambient": 20.0}
     return DCMotor(R, KT, **(values | more))
+
+
+@pytest.mark.parametrize("inductance", [0.0, 2e-3])
+def test_the_resistance_grows_with_the_temperature(inductance):
+    """Heat and losses of heat balance in the end, at the resistance that the winding then has."""
+    robot, volts, growth = wheels(inertia=1e9), 6.0, 0.0039
+    motor = thermal(command="voltage", inductance=inductance, temperature_coefficient=growth,
+                    reference_temperature=30.0)  # fmt: skip
+    motors = Motors(robot, (volts,), motor)
+    sim_of(robot).run(4.0, motors)
+    (warm,), (current,) = motors.temperatures[0], motors.currents[0]
+    resistance = R * (1 + growth * (warm - 30.0))
+    assert current == pytest.approx(volts / resistance, rel=1e-9)
+    assert warm - 20.0 == pytest.approx(3.0 * resistance * current**2, rel=1e-9)
+    assert warm > 60.0
+    # The first step is one at the ambient temperature.
+    motors = Motors(robot, (volts,), motor)
+    motors(sim_of(robot))
+    cold, x = R * (1 - 10 * growth), H * R * (1 - 10 * growth) / (inductance or 1e-9)
+    assert motors.currents[0, 0] == pytest.approx(volts / cold * (1 - np.exp(-x)), rel=1e-12)
+
+
+def test_a_limit_of_the_temperature_holds_where_the_resistance_grows():
+    robot = wheels(inertia=1e9)
+    motor = thermal(temperature_coefficient=0.0039, temperature_limit=70.0)
+    motors, sim, hottest = Motors(robot, (5.0,), motor), sim_of(robot), []
+    for _ in range(2000):
+        sim.step(motors(sim))
+        hottest.append(motors.temperatures[0, 0])
+    assert max(hottest) <= 70.0 + 1e-9
+    assert hottest[-1] == pytest.approx(70.0, abs=1e-9)
 
 
 def test_the_winding_warms_up_exponentially():
@@ -532,6 +573,8 @@ def test_a_network_of_another_shape_is_refused():
         (lambda: DCMotor(R, KT, current_limit="x"), "current_limit of a DCMotor"),
         (lambda: DCMotor(R, KT, thermal_capacity=1.0), "both a thermal_resistance and"),
         (lambda: DCMotor(R, KT, temperature_limit=90.0), "temperature_limit .* needs"),
+        (lambda: DCMotor(R, KT, temperature_coefficient=0.004), "temperature_coefficient .* needs"),
+        (lambda: thermal(temperature_coefficient=0.2), "no resistance at its ambient temperature"),
         (lambda: thermal(temperature_limit=10.0), "must be above its ambient"),
         (lambda: DCMotor(R, KT, command="speed"), "command must be one of voltage, torque"),
         (lambda: DCMotor(R, KT, gear_ratio=np.inf), "gear_ratio of a DCMotor must be finite"),
@@ -577,6 +620,30 @@ def test_a_robot_with_motors_elsewhere_is_refused():
         with pytest.raises(ControllerError, match="'wheels' do not fit the actuated coordinates"):
             sim_of(other).run(5 * H, motors)
     assert sim_of(wheels(2)).run(5 * H, motors).tau[0].tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("implicit", [False, True])
+def test_a_pd_with_motors_elsewhere_is_refused(implicit):
+    """Everywhere, also with as many of them: the second joint is not the second motor here."""
+    arm = wheels(2)
+    arm = replace(arm, joints=[replace(joint, armature=0.1) for joint in arm.joints])
+    slack = with_backlash(arm, {"j0": 0.1})
+    pd = PD(arm, (1.0, 2.0), 1.0, 1.0, implicit=implicit)
+    sim, batch = sim_of(slack), BatchSimulation(slack, 2, H, gravity=(0, 0, 0))
+    told = f"for another robot: .* than those of '{slack.name}'"
+    for attempt in (
+        partial(sim.run, 5 * H, pd),
+        partial(sim.run, 5 * H, lambda sim: pd),
+        partial(MinimalSimulation(slack, H, ignore=("limits",)).run, 5 * H, pd),
+        partial(batch.rollout, 3, controller=pd),
+        partial(batch.rollout, 3, controller=[pd, pd]),
+        partial(linearize, sim_of(slack), controller=pd),
+        partial(Motors, slack, pd),
+    ):
+        with pytest.raises(ControllerError, match=told):
+            attempt()
+    assert sim.steps == 0
+    assert len(sim_of(wheels(2)).run(5 * H, pd).t) == 5
 
 
 @pytest.mark.parametrize(
@@ -656,3 +723,165 @@ def test_a_policy_moves_the_joints_through_motors():
     same = LearnedActuator(lambda inputs: inputs[:, 0], lags=(0.0,))
     tau = sim_of(heavy).run(8 * H, Motors(heavy, Stepwise(), same)).tau[:, 0]
     assert tau[:8] == pytest.approx([1.0] * 4 + [1.004] * 4, abs=1e-9)
+
+
+# --- memory in checkpoints and logs ---------------------------------------------------------------
+
+
+HOT = {"thermal_resistance": 3.0, "thermal_capacity": 2.0, "temperature_limit": 60.0}
+WARM = DCMotor(R, KT, inductance=2e-3, voltage_limit=24.0, **HOT)
+CHAINS = {
+    "a motor": lambda robot: Motors(robot, PID(1.0, 9.0, 40.0, 0.1, 3.0), WARM),
+    "all stages": lambda robot: Motors(
+        robot, PID(lambda t: np.sin(9 * t)[:, None] * np.ones((1, 2)), 9.0, 40.0, 0.1, 3.0),
+        Delay(4 * H), Rate(0.5 / H), Delay(3 * H), WARM,
+    ),
+    "a network": lambda robot: Motors(
+        robot, (0.3, -0.2), Delay(2 * H), LearnedActuator(learned, lags=(0.0, 2 * H, 5 * H))
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("chain", CHAINS)
+@pytest.mark.parametrize("steps", [0, 1, 7, 20])
+def test_a_run_continues_from_a_checkpoint_bit_for_bit(tmp_path, chain, steps):
+    robot = wheels(2)
+    motors, sim = CHAINS[chain](robot), sim_of(robot)
+    sim.set_state(v=(2.0, -1.0))
+    if steps:
+        sim.run(steps * H, motors)
+    sim.save(tmp_path / "sim.npz", motors)
+    beside, kept = sim.copy(), motors.memory()
+    expected = sim.run(30 * H, motors)
+    assert np.ptp(expected.tau) > 1e-3
+
+    again, other = sim_of(robot), CHAINS[chain](robot)
+    again.load(tmp_path / "sim.npz", other)
+    found = again.run(30 * H, other)
+    for name in ("t", "q", "v", "tau"):
+        assert np.array_equal(getattr(found, name), getattr(expected, name))
+    # The same in one process, also by the same motors again.
+    motors.recall(beside, kept)
+    assert np.array_equal(beside.run(30 * H, motors).tau, expected.tau)
+    for name, array in other.memory().items():
+        assert np.array_equal(array, motors.memory()[name])
+    # Without the memory, motors begin anew.
+    if steps > 1:
+        bare, anew = sim_of(robot), CHAINS[chain](robot)
+        bare.load(tmp_path / "sim.npz")
+        assert not np.array_equal(bare.run(30 * H, anew).tau, expected.tau)
+
+
+def test_a_memory_of_other_motors_is_refused(tmp_path):
+    robot = wheels(2)
+    motors, sim = CHAINS["all stages"](robot), sim_of(robot)
+    sim.run(5 * H, motors)
+    sim.save(tmp_path / "sim.npz", motors)
+    other = CHAINS["a motor"](robot)
+    with pytest.raises(ControllerError, match="is not of these Motors for 1 states: 'stage 0 cur"):
+        sim_of(robot).load(tmp_path / "sim.npz", other)
+    assert not other.currents.any()
+    with pytest.raises(ControllerError, match="do not fit the actuated coordinates"):
+        other.recall(sim_of(wheels(3)), motors.memory())
+    batch = BatchSimulation(robot, 3, H, gravity=(0.0, 0.0, 0.0))
+    with pytest.raises(ControllerError, match="for 3 states"):
+        motors.recall(batch, motors.memory())
+
+
+def test_a_checkpoint_without_a_memory_is_refused(tmp_path):
+    robot = wheels(2)
+    motors, sim = CHAINS["a motor"](robot), sim_of(robot)
+    sim.run(5 * H, motors)
+    sim.save(tmp_path / "sim.npz")
+    other = sim_of(robot)
+    with pytest.raises(StateError, match="has no memory of a controller"):
+        other.load(tmp_path / "sim.npz", motors)
+    assert other.steps == 0
+    pd = PD(robot, 0.0, 1.0, 1.0)
+    for attempt in (sim.save, sim.load):
+        with pytest.raises(ControllerError, match="Motors and a Drive have a memory"):
+            attempt(tmp_path / "sim.npz", pd)
+
+
+def test_a_policy_in_motors_keeps_its_memory_for_itself(tmp_path):
+    class Policy:
+        needs_forces, aims = False, None
+
+        def pd(self, timestep):
+            return PD(wheels(1), 0.0, 1.0, 1.0)
+
+        def steps(self, timestep):
+            return 1
+
+        def serve(self, sim, n, timestep):
+            self.aims = Aims(*np.zeros((3, n, 1)))
+
+        def due(self, time):
+            return np.ones(len(time), dtype=bool)
+
+        def act(self, time, q, v, forces, due):
+            return self.aims
+
+    robot = wheels(1)
+    motors, sim = Motors(robot, Policy()), sim_of(robot)
+    sim.run(3 * H, motors)
+    with pytest.raises(ControllerError, match=r"the memory of .*Policy.* cannot be kept"):
+        sim.save(tmp_path / "sim.npz", motors)
+
+
+def test_a_batch_continues_from_a_memory():
+    robot = wheels(2)
+    batch = BatchSimulation(robot, 3, H, gravity=(0.0, 0.0, 0.0))
+    motors = CHAINS["all stages"](robot)
+    batch.rollout(9, controller=motors)
+    kept, starts = motors.memory(), [batch[i].copy() for i in range(3)]
+    expected = batch.rollout(20, controller=motors)
+    for i, start in enumerate(starts):
+        batch.restore(start, index=i)
+    motors.recall(batch, kept)
+    assert np.array_equal(batch.rollout(20, controller=motors).tau, expected.tau)
+
+
+def test_logs_have_currents_voltages_and_temperatures():
+    robot = wheels(2)
+    motors, sim = CHAINS["a motor"](robot), sim_of(robot)
+    log = sim.run(40 * H, motors, also=("motors", "frame:wheel1"))
+    plain = sim_of(robot).run(40 * H, CHAINS["a motor"](robot))
+    assert np.array_equal(log.tau, plain.tau)
+    units = {name: log.info.units[f"j1.{name}"] for name in ("current", "voltage", "temperature")}
+    assert units == {"current": "A", "voltage": "V", "temperature": "deg C"}
+    # What the motors say after so many steps is in the row of that time.
+    other, again = CHAINS["a motor"](robot), sim_of(robot)
+    again.run(25 * H, other)
+    for k, joint in enumerate(robot.actuated_names):
+        assert log.column(f"{joint}.current")[0] == 0.0
+        assert log.column(f"{joint}.temperature")[0] == 25.0
+        assert log.column(f"{joint}.current")[25] == other.currents[0, k] != 0.0
+        assert log.column(f"{joint}.voltage")[25] == other.voltages[0, k]
+        assert log.column(f"{joint}.temperature")[25] == other.temperatures[0, k] > 25.0
+    # A run that goes on, and one that begins anew.
+    assert sim.run(2 * H, motors, also="motor:j0").column("j0.current")[0] == motors_at(robot, 40)
+    sim.set_state()
+    assert sim.run(2 * H, motors, also="motor:j0").column("j0.current")[0] == 0.0
+    cold = Motors(robot, 1.0, DCMotor(R, KT))
+    found = sim_of(robot).run(3 * H, cold, also="motors")
+    assert np.isnan(found.column("j0.temperature")).all()
+    assert found.column("j0.current")[1] == pytest.approx(1.0 / KT)
+
+
+def motors_at(robot: Mechanism, steps: int) -> float:
+    """The current of the first motor after so many steps."""
+    motors = CHAINS["a motor"](robot)
+    sim_of(robot).run(steps * H, motors)
+    return float(motors.currents[0, 0])
+
+
+def test_logs_of_motors_need_some():
+    robot = wheels(1)
+    for controller in (None, PD(robot, 0.0, 1.0, 1.0), lambda sim: np.zeros(1)):
+        with pytest.raises(OptionError, match="need Motors with a DCMotor"):
+            sim_of(robot).run(3 * H, controller, also="motors")
+    with pytest.raises(ControllerError, match="have no currents"):
+        sim_of(robot).run(3 * H, Motors(robot, 0.0), also="motors")
+    with pytest.raises(ModelError, match="'j7' has no motor"):
+        sim_of(robot).run(3 * H, Motors(robot, 0.0, DCMotor(R, KT)), also="motor:j7")

@@ -73,9 +73,15 @@ def _moving(document: Document, name: str) -> dict[str, str]:
         return {}
     now = mechanism.keyframe(name)
     written = {node.get("name") for node in document.root.iterfind("actuator/*")}
-    rows = [k for k, one in enumerate(mechanism.actuators) if one.name in written]
-    active = [k for k in rows if mechanism.actuators[k].activation is not None]
-    values = {"qvel": now.v, "ctrl": now.controls[rows], "act": now.activations[active]}
+    there = [one for one in mechanism.actuators if one.name in written]
+    controls = dict(zip(mechanism.control_names, now.controls.tolist(), strict=True))
+    activations = dict(zip(mechanism.activation_names, now.activations.tolist(), strict=True))
+    acting = [one for one in there if one.has_activations]
+    values = {
+        "qvel": now.v.tolist(),
+        "ctrl": [controls[name] for one in there for name in one.control_names],
+        "act": [activations[name] for one in acting for name in one.activation_names],
+    }
     told = {what: text(array) for what, array in values.items() if np.any(array)}
     return told | ({"time": text(now.time)} if now.time else {})
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 from lxml import etree
 
@@ -85,8 +87,8 @@ def _actuator(document: Document, actuators: etree._Element, actuator: Actuator)
         delay = actuator.delay
         attributes |= {"delay": text(delay.seconds), "nsample": str(delay.samples)}
         attributes["interp"] = delay.interpolation
-    if actuator.activation is not None and actuator.activation.kind == "current":
-        _winding(document, actuators, actuator, attributes)
+    if actuator.motor is not None:
+        _motor(document, actuators, actuator, attributes)
         return
     kind, gain, bias = "affine", np.array(actuator.gain), np.array(actuator.bias)
     if isinstance(actuator.muscle, Muscle):
@@ -115,22 +117,37 @@ def _limits(what: str, limits: tuple[float, float]) -> dict[str, str]:
     return {f"{what}limited": "true", f"{what}range": text(np.clip(limits, -1e9, 1e9))}
 
 
-def _winding(
+def _motor(
     document: Document, actuators: etree._Element, actuator: Actuator, attributes: dict[str, str]
 ) -> None:
-    """A motor whose current has a time constant, as a <dcmotor> that is driven by a voltage."""
-    assert actuator.activation is not None
-    time, K, _ = actuator.activation.constants
-    gain, bias = actuator.gain, actuator.bias
-    R = K / gain[0] if gain[0] else np.inf
+    """A motor with a law of its own, as a <dcmotor>."""
+    motor = actuator.motor
+    assert motor is not None
     lower, upper = actuator.force_range
-    driven = not any(gain[1:]) and not any(bias[:2]) and np.isclose(bias[2], -K * gain[0], 1e-12, 0)
-    if not (driven and R > 0 and np.isfinite(R) and lower == -upper):
-        document.lost.add("windings that no voltage drives", actuator.name)
+    if lower != -upper:
+        document.lost.add("motors whose forces have other limits in both directions", actuator.name)
         return
-    if np.isfinite(upper):
-        attributes["saturation"] = text(upper)
-    attributes |= {"motorconst": text(K), "resistance": text(R), "inductance": text((0.0, time))}
+    slew, integral, voltage, rate = (
+        value if np.isfinite(value) else 0.0
+        for value in (motor.slew_limit, motor.integral_limit, motor.voltage_limit,
+                      motor.current_rate)
+    )  # fmt: skip
+    attributes |= {
+        "motorconst": text(motor.constant),
+        "resistance": text(motor.resistance),
+        "input": " ".join(motor.inputs) or "none",
+        "controller": text((*motor.gains, slew, integral, voltage)),
+        "saturation": text((upper if np.isfinite(upper) else 0.0, 0.0, rate)),
+        "inductance": text((0.0, motor.time_constant)),
+        "cogging": text(motor.cogging),
+    }
+    if motor.thermal_capacity:
+        attributes["thermal"] = text((
+            motor.thermal_resistance, motor.thermal_capacity, 0.0, motor.temperature_coefficient,
+            motor.reference_temperature, motor.ambient,
+        ))  # fmt: skip
+    if motor.friction is not None:
+        attributes["lugre"] = text(dataclasses.astuple(motor.friction))
     child(actuators, "dcmotor", **attributes, **_limits("ctrl", actuator.control_range))
 
 

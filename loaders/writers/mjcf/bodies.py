@@ -13,13 +13,13 @@ from lxml import etree
 
 from robosim import quaternions
 from robosim.description.body import Body, Frame, Geometry
-from robosim.description.contact_points import link_of
+from robosim.description.contact_points import POINT_RADIUS, link_of
 from robosim.description.joint import Joint
 from robosim.errors import SaveError
 from robosim.loaders.writers.mjcf.document import Document
 from robosim.loaders.writers.mjcf.joints import write_joint
 from robosim.loaders.writers.mjcf.obstacles import TOUCHED
-from robosim.loaders.writers.parts import POINT_RADIUS, child, is_identity, link_in, text
+from robosim.loaders.writers.parts import child, is_identity, link_in, text
 
 
 def write_world(document: Document) -> None:

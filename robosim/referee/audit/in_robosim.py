@@ -36,15 +36,16 @@ def with_servos(robot: Mechanism) -> Mechanism:
 
 
 def held_controls(robot: Mechanism, q: Array) -> Array:
-    """Controls (number of actuators,) with which servos hold a pose q (nq,), and motors rest."""
-    controls = np.zeros(len(robot.actuators))
+    """Controls (number of controls,) with which servos hold a pose q (nq,), and motors rest."""
+    controls = np.zeros(len(robot.control_names))
     transmission = Transmission(robot)
     transmission.move_to(q, np.zeros(robot.nv))
-    for k, actuator in enumerate(robot.actuators):
-        gain, bias = actuator.gain, actuator.bias
-        if gain[0] and bias[1] and np.isclose(gain[0], -bias[1]):
-            controls[k] = transmission.of(actuator)[0]
-        controls[k] = np.clip(controls[k], *actuator.control_range)
+    for actuator, mine, _ in transmission.slots():
+        gain, bias, held = actuator.gain, actuator.bias, controls[mine]
+        servo = bool(gain[0] and bias[1] and np.isclose(gain[0], -bias[1]))
+        if servo or (actuator.motor is not None and "pos" in actuator.motor.inputs):
+            held[0] = transmission.of(actuator)[0]
+        controls[mine] = np.clip(held, *actuator.control_range)
     return controls
 
 

@@ -218,7 +218,9 @@ def _actuated(robot: Mechanism | None, job: Job) -> bool:
     """Whether the file's actuators may act in a run: servos do so without controls as well."""
     if robot is None or job.kind != HELD or not robot.actuators:
         return False
-    return bool(job.table.any()) or any(any(one.bias) for one in robot.actuators)
+    return bool(job.table.any()) or any(
+        any(one.bias) or one.motor is not None for one in robot.actuators
+    )
 
 
 def cannot_load(title: str, why: str) -> Finding:

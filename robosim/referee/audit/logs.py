@@ -100,7 +100,7 @@ def commands(path: str | Path, robot: Mechanism) -> Commands:
         raise LogError(f"{path}: has no column of times, such as '{TIMES[0]}'")
     if len(time) < 2 or not np.isfinite(time).all() or not (np.diff(time) > 0).all():
         raise LogError(f"{path}: its times are not two at least, finite and increasing")
-    names = [actuator.name for actuator in robot.actuators]
+    names = list(robot.control_names)
     given = [
         next((columns[n] for n in (name, f"ctrl.{name}", f"{name}.ctrl") if n in columns), None)
         for name in names

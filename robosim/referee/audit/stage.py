@@ -91,7 +91,7 @@ class Stage:
         robot, q = self.robot, self.job.q
         assert robot is not None
         assert q is not None
-        n = len(robot.actuators)
+        n = len(robot.control_names)
         if controls is None and controller is None and n:
             controls = self.said.controls.get(pose or "")
             self.told = f"controls of the keyframe '{pose}'"

@@ -103,7 +103,10 @@ def _gains(case: Case) -> tuple[Array, Array, dict[str, tuple[Array, Array]]] | 
 
 def _of_actuator(actuator: Actuator, row: Array) -> dict[str, tuple[Array, Array]]:
     """Stiffness and damping of an actuator with gears (nv,), if it has any."""
-    k, d = max(-actuator.bias[1], 0.0), max(-actuator.bias[2], 0.0)
+    if actuator.motor is not None:
+        k, d = actuator.motor.slopes
+    else:
+        k, d = max(-actuator.bias[1], 0.0), max(-actuator.bias[2], 0.0)
     if k == d == 0:
         return {}
     square = np.outer(row, row)

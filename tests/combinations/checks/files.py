@@ -67,7 +67,7 @@ def comes_back(case: Case, suffix: str) -> bool:
     # A carrier has another mass when it is read.
     whole = all(told.startswith(HARMLESS) for told in lost)
     whole = whole and not {"massless", "backlash"} & set(case.features)
-    if case.pd is not None or not whole:
+    if case.driven or not whole:
         return False
     compare(case, again)
     return True

@@ -65,13 +65,16 @@ def copies_go_on_alike(case: Case) -> bool:
     sim = case.simulation()
     case.run(sim, STEPS // 2)
     copy, other, loaded = sim.copy(), case.simulation(), case.simulation()
+    case.follow(copy, sim)
     case.run(other, 3)
     other.restore(sim)
+    case.follow(other, sim)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "sim.npz"
-        sim.save(path)
+        kept = () if case.drive is None else (case.controller(sim),)
+        sim.save(path, *kept)
         case.run(loaded, 5)
-        loaded.load(path)
+        loaded.load(path, *(() if case.drive is None else (case.controller(loaded),)))
     if case.controls:
         loaded.set_controls(case.controls)
     expected = steps(case, sim, STEPS)
@@ -137,7 +140,7 @@ def batch_of(case: Case, lanes: bool) -> BatchSimulation:
     """A batch after some steps."""
     batch = BatchSimulation(case.robot, 8, lanes=lanes, threads=1, **case.options)
     batch.set_state(case.q, case.v)
-    run = batch.rollout(STEPS, **({} if case.pd is None else {"controller": case.pd}))
+    run = batch.rollout(STEPS, **({"controller": case.controller(batch)} if case.driven else {}))
     if run.failed.any():
         batch[int(np.argmax(run.failed))].step()  # whose error tells more
     return batch

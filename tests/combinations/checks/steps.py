@@ -56,7 +56,7 @@ def derivatives_are_those_of_the_step(case: Case) -> bool:
     rounding, which are others. Nor where loops are singular, so that differences depend on how
     small they are.
     """
-    if case.pd is not None or case.controls:
+    if case.driven or case.controls:
         return False
     try:
         found, expected, kinds = both(case, 1e-12)
@@ -150,6 +150,7 @@ def an_accuracy_is_kept(case: Case) -> bool:
         case.run(twin, 1)
     hold(sim.q.tobytes() == twin.q.tobytes(), "one step after another comes to other bits")
     other = sim.copy()
+    case.follow(other, sim)
     for one in (sim, other):
         case.run(one, 5)
     hold(sim.q.tobytes() == other.q.tobytes(), "a copy goes on differently")

@@ -1,0 +1,1 @@
+"""Motors and their control law, for each actuated coordinate of several states."""
