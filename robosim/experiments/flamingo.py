@@ -35,15 +35,11 @@ HEIGHT, HALF = 0.16, 0.08  # height and half width of the obstacle, an ellipse [
 STAGES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)  # of the relaxation
 RISES = 0.1, 0.2, 0.3  # heights of the guesses' middle [m], tried in turn until a plan is feasible
 DEPTH = 1e-3  # of soles below the ground, between control points [m]
-SMOOTH = (
-    0.1,
-    0.2,
-    0.05,
-    0.3,
-)  # contact_speed of LQR [m/s], tried in turn until there are derivatives
+RESERVE = 28.0  # largest torque of the last plans, which leave the rest of 40 N m to feedback
+SMOOTH = 0.03, 0.1, 0.3  # contact_speed of LQR [m/s], tried in turn until there are derivatives
 # Weights of LQR: body pose, joints, the rates of both; then torques; factor of the final state.
-WEIGHTS = (1000.0, *[100.0] * 2, *[10.0] * 6, *[1.0] * 3, *[0.03] * 6)
-ACROSS = 10.0  # half width of the obstacle across the plane [m]
+WEIGHTS = (10000.0, 3000.0, 1000.0, *[30.0] * 6, *[1.0] * 3, *[0.1] * 6)
+ACROSS = 100.0  # half width of the obstacle across the plane [m]
 EFFORT, AT_END = 1e-2, 10.0
 STEP = 1e-3  # time step of the simulation [s]
 
@@ -54,6 +50,7 @@ class Past(NamedTuple):
     wider: float  # of the plan's obstacle, beyond the real one [m]
     between: int  # times between each two control points at which feet are outside
     stages: tuple[float, ...]  # of the relaxation
+    most: float = np.inf  # largest torque [N m]
 
 
 START_PAST = Past(-0.03, 0, STAGES)
@@ -61,8 +58,8 @@ START_PAST = Past(-0.03, 0, STAGES)
 MORE = (
     Past(0.0, 0, STAGES[1:]),
     Past(0.0, 1, STAGES[2:]),
-    Past(0.01, 1, STAGES[2:]),
-    Past(0.02, 1, STAGES[2:]),
+    Past(0.02, 1, STAGES[2:], RESERVE),
+    Past(0.03, 1, STAGES[2:], RESERVE),
 )
 
 
@@ -116,6 +113,9 @@ def problem_of(robot: Mechanism, task: Task, past: Past = START_PAST) -> Problem
             away = partial(off_obstacle, body, ends, task.distance / 2, past.wider)
             name = f"{body} clears the obstacle"
             problem.constrain(away, 1.0, np.inf, name=name, between=past.between)
+    if past.most < np.inf:
+        name = "torques that leave some to feedback"
+        problem.constrain(lambda at: at.u, -past.most, past.most, name=name)
     for one in robot.contacts if past.between else ():
         above = partial(height_of, one)
         name = f"{one.name} above the ground"
