@@ -279,6 +279,7 @@ class MaximalLinearizer(Linearizer[Simulation]):
         self.contact_speed = float(engine.parts.options.contact_speed)
         super().__init__(robot, parameters, slopes_of(robot, engine.model_of, parameters))
         self._inputs = tuple(robot.actuated_names)
+        self._widths = robot.nq, robot.nv, robot.v_offsets[-1]
         self._closes = bool(
             robot.loop_joints or robot.couplings or len(engine.parts.loads.motion) > 0
         )
@@ -315,7 +316,9 @@ class MaximalLinearizer(Linearizer[Simulation]):
         if len(sims) > 1 and len(controls) > 0:
             # All that are taken in one call have the same controls.
             return super().of_all(sims, torques, controller)
-        given = [self._given(sim, tau, controller) for sim, tau in each]
+        same = all(tau is torques[0] for tau in torques) and torques[0] is not None
+        forces = self._forces(sims[0], torques[0], controller) if same else None
+        given = [self._given(sim, tau, controller, forces) for sim, tau in each]
         return [
             one if isinstance(one, ConvergenceError) else self._told(one)
             for one in self.of_given(given)
@@ -328,15 +331,22 @@ class MaximalLinearizer(Linearizer[Simulation]):
         """
         if self._closes:
             return [self._tried(one) for one in given]
-        self._twin.engine.start_anew(given[0].time)
+        self._begin(given[0].time)
         steps = self._steps()
         starts = self._take(steps.by_state, given)
         self._last = steps.by_state, starts
         others = [self._take(other, given) for other in steps.by_parameters]
-        solved = np.all([one.values.status == CONVERGED for one in (starts, *others)], axis=0)
-        found = {i: self._read(starts, others, i) for i in np.flatnonzero(solved).tolist()}
+        status = [one.values.status.tolist() for one in (starts, *others)]
+        solved = [all(one == CONVERGED for one in each) for each in zip(*status, strict=True)]
+        found = {i: self._read(starts, others, i) for i, is_found in enumerate(solved) if is_found}
         # Those that have failed are taken once more by themselves, which tells what they fail with.
         return [found[i] if solved[i] else self._tried(one) for i, one in enumerate(given)]
+
+    def _begin(self, time: float) -> None:
+        """Go back to the first solver and system, if steps may have left these."""
+        engine = self._twin.engine
+        if engine.counters.away or len(engine.parts.model.collision.pairs):
+            engine.start_anew(time)
 
     def _tried(self, given: Given) -> Step | ConvergenceError:
         """One step, or what it fails with."""
@@ -351,7 +361,7 @@ class MaximalLinearizer(Linearizer[Simulation]):
         """Where the step leads, as `at` has it, and its contacts, without derivatives."""
         given = self._given(sim, torques, controller)
         if not self._closes:
-            self._twin.engine.start_anew(given.time)
+            self._begin(given.time)
         starts = None if self._closes else self._take(self._steps().plain, (given,))
         if starts is None or starts.values.status[0] != CONVERGED:
             solved = self._solve(given)
@@ -366,12 +376,27 @@ class MaximalLinearizer(Linearizer[Simulation]):
         step.take(starts, self._arc)
         return bool(starts.values.status[0] == CONVERGED)
 
-    def _given(self, sim: Simulation, torques: ArrayLike | None, controller: PD | None) -> Given:
-        full, gains = self._forces(sim, torques, controller), self._gains.copy()
+    def _given(
+        self,
+        sim: Simulation,
+        torques: ArrayLike | None,
+        controller: PD | None,
+        forces: Array | None = None,
+    ) -> Given:
+        """Where a step begins; `forces` are the torques if they have been checked."""
+        gains = self._gains.copy() if len(self._gains) else self._gains
         if controller is not None:
             check_motors(controller, self.robot)
             gains[:] = controller.gains
             controller.aim(gains, sim.time)
+        if forces is not None:
+            full = forces
+        elif torques is None and controller is None:
+            # Those of the last step have been checked.
+            full = np.zeros(self._widths[2])
+            full[: self._widths[1]] = sim.torques
+        else:
+            full = self._forces(sim, torques, controller)
         loads = sim.parts.loads
         given = Given(sim.q, sim.v, full, loads.external["w"], gains, sim.time, loads.controls)
         self._act(given)
@@ -437,7 +462,9 @@ class MaximalLinearizer(Linearizer[Simulation]):
             for part in one[:3]:
                 values.begins[i, at : at + len(part)] = part
                 at += len(part)
-            values.external[i], values.gains[i] = one.external, one.gains
+            values.external[i] = one.external
+            if len(one.gains):
+                values.gains[i] = one.gains
         values.status[:] = values.solved[:] = 0
         if solved is not None:
             values.solved[:], values.divided[:], on.mid[:] = 1, solved.substeps, solved.mid
@@ -456,21 +483,22 @@ class MaximalLinearizer(Linearizer[Simulation]):
 
     def _read(self, starts: Handle, others: Sequence[Handle], i: int = 0) -> Step:
         """What a step along all directions has come to."""
-        values, by = starts.values, np.zeros((0, 2 * self.robot.nv))
+        values, by = starts.values, np.zeros((0, 2 * self._widths[1]))
         if others:
             rows = [other.values.changes[i] for other in others]
             by = np.concatenate(rows)[: len(self.parameters)]
         # Steps that are taken one by one share their memory.
         changes = values.changes[i] if len(values.status) > 1 else values.changes[i].copy()
-        changes[self._driven] = 0.0
+        if len(self._driven):
+            changes[self._driven] = 0.0
         return Step(values.ends[i].copy(), changes, by, self._contacts(starts, i))
 
     def _told(self, step: Step) -> Linearization:
-        robot, base = self.robot, 2 * self.robot.nv
+        robot, nq, base = self.robot, self._widths[0], 2 * self._widths[1]
         changes = step.changes.T.copy()
         return Linearization(
-            step.ends[: robot.nq],
-            step.ends[robot.nq :],
+            step.ends[:nq],
+            step.ends[nq:],
             changes[:, :base],
             changes[:, base:],
             step.by.T.copy(),

@@ -11,14 +11,17 @@ from numba import types
 from numpy.typing import NDArray
 
 from robosim.compiled.arrays import in_lines
+from robosim.compiled.kinds import BALL, CHART, DRIVEN, DRIVEN_CHART, FREE, RATE
 from robosim.compiled.memory import Guesses
 from robosim.compiled.model import Options
+from robosim.compiled.records.column import ANSWER, COLUMN, CONTACT_COLUMN, LINK
 from robosim.compiled.records.step import INFO
 from robosim.description.mechanism import Mechanism
 from robosim.kernels.compiler.addresses import TYPES, load
 from robosim.kernels.compiler.cache import named
 from robosim.kernels.compiler.duals import duals
 from robosim.kernels.compiler.jit import entry
+from robosim.kernels.compiler.lanes import WIDTH, lanes
 from robosim.kernels.step.linearize import linearized_starts
 from robosim.runtime.features import provide
 from robosim.runtime.handles import INFO_TYPE, Handle, Parts, scheme_for, solver
@@ -89,6 +92,25 @@ class Starts(NamedTuple):
     changes: Array  # (n, directions, 2 nv) in the tangent
     contacts: NDArray[np.void]  # (n, contacts) CONTACT_STATE
     count: NDArray[np.int64]  # type: ignore[assignment]  # (n,) number of `contacts`
+
+
+class Columns(NamedTuple):
+    """Changes along all directions, eight at a time, where they are found in closed form.
+
+    Floats in fields of type Any have lanes. The direction after the last is that of the barrier.
+    """
+
+    bodies: Any  # (groups (nb + 1),) COLUMN
+    contacts: Any  # (groups n,) CONTACT_COLUMN
+    links: NDArray[np.void]  # (nb,) LINK
+    answers: NDArray[np.void]  # (n,) ANSWER, by place among the contacts in the equations
+    kappa: Any  # (groups,) of the barrier
+    joints: NDArray[np.int64]  # (nv,) joint of each velocity
+    rows: NDArray[np.int64]  # (nv,) and its place among the coordinates of that
+    last: NDArray[np.int64]  # (1,) row of the barrier, -1 where columns are found with duals
+    follows: Array  # (1,) 1 where the barrier follows the largest impulse
+    floats: NDArray[np.int64]  # (1,) 1 where a body floats
+    turns: Array  # (1,) square of the farthest turn over the interval before
 
 
 CONTACT_STATE = np.dtype(  # of a contact that was in the equations, see CONTACT and CONTACT_GUESS
@@ -209,7 +231,10 @@ class DualStep:
             widened(np.zeros(rates)),
             widened(np.zeros(rates)),
         )
-        self._plain = plain
+        closed = directions is None and of_pd == 0 and not closes
+        closed = closed and in_closed_form(robot, parts)
+        self._columns = columns_for(robot, parts, count - len(known) if closed else -1)
+        self._plain, self._provided = plain, False
         self._starts: dict[int, Handle] = {}
         handle = Handle(self.parts)
         kind, dual = kind_of_duals(handle)
@@ -241,7 +266,8 @@ class DualStep:
 
     def take(self, starts: Handle, arc: float) -> None:
         """Take the steps from all starts along all directions; `status` tells which have failed."""
-        kinds = self._plain.kind, self._kind, starts.kind
+        columns, columns_kind = self._columns
+        kinds = self._plain.kind, self._kind, starts.kind, columns_kind
         key = self.parts.model.tree, *kinds
         if key not in _STEP_FUNCTIONS:
             # With impacts in a step, the lengths of its parts have derivatives.
@@ -250,15 +276,79 @@ class DualStep:
                 solver(self._plain.kind, tree, INFO_TYPE),
                 solver(self._kind, tree, self._info, duals),
             )
-            others = (types.int64,) * 4 + (types.float64,)
+            others = (types.int64,) * 5 + (types.float64,)
             step_function = solves[1].bound_to(_make_step_function(tree, *kinds), others)
             _STEP_FUNCTIONS[key] = partial(step_function, solves[0].address())
-        for model, kind, info in (
-            (self._plain.values.model, self._plain.kind, INFO_TYPE),
-            (self.parts.model, self._kind, self._info),
-        ):
-            provide(model, kind, scheme_for(model.tree), info)
-        _STEP_FUNCTIONS[key](self._plain.address, self._handle.address, starts.address, arc)
+        if not self._provided:
+            for model, kind, info in (
+                (self._plain.values.model, self._plain.kind, INFO_TYPE),
+                (self.parts.model, self._kind, self._info),
+            ):
+                provide(model, kind, scheme_for(model.tree), info)
+            self._provided = True
+        _STEP_FUNCTIONS[key](
+            self._plain.address, self._handle.address, starts.address, columns.address, arc
+        )
+
+
+def in_closed_form(robot: Mechanism, parts: Parts) -> bool:
+    """Whether steps may have their derivatives in closed form (`robosim.kernels.step.columns`).
+
+    What acts within a step decides as well.
+    """
+    model, options = parts.model, parts.options
+    joints, nb = model.joints, len(model.bodies)
+    without = (
+        model.loops.ties, model.charts.factors, model.restitution, model.couplings, model.drags,
+        model.bearings.joint, model.facets, model.collision.pairs, model.actuators.laws,
+        parts.loads.motion,
+    )  # fmt: skip
+    if not (model.tree and options.order == 2 and options.accuracy == 0.0 and len(joints) == nb):
+        return False
+    if any(len(one) for one in without) or (model.contacts["kind"] == RATE).any():
+        return False
+    kinds, floats = joints["kind"], joints["m_T"] == 3
+    turns = np.isin(kinds, (BALL, FREE))
+    acted = {v for j in np.flatnonzero(turns) for v in _velocities(joints[j])}
+    return (
+        nb > 0
+        and not np.isin(kinds, (DRIVEN, CHART, DRIVEN_CHART)).any()
+        and not (floats & (joints["parent"] != nb)).any()
+        and not joints["distance"].any()
+        and not acted & set(map(int, robot.actuated))
+    )
+
+
+def _velocities(joint: Any) -> range:
+    begin = int(joint["v_begin"])
+    return range(begin, begin + int(joint["m_T"] + joint["m_R"]))
+
+
+def columns_for(robot: Mechanism, parts: Parts, count: int) -> tuple[Handle, int]:
+    """Memory for `count` directions, and its kind; none for less than zero."""
+    nb, groups = len(parts.model.bodies), max(1, -(-(count + 1) // WIDTH))
+    contacts = len(parts.work.slots) + 1
+    joints, rows = np.zeros(robot.nv, dtype=np.int64), np.zeros(robot.nv, dtype=np.int64)
+    if count >= 0:
+        for j, joint in enumerate(parts.model.joints):
+            for row, v in enumerate(_velocities(joint)):
+                joints[v], rows[v] = j, row
+    handle = Handle(
+        Columns(
+            in_lines(np.zeros(groups * (nb + 1), in_lanes(COLUMN, lanes)[0])),
+            in_lines(np.zeros(groups * contacts, in_lanes(CONTACT_COLUMN, lanes)[0])),
+            np.zeros(nb, dtype=LINK),
+            np.zeros(contacts, dtype=ANSWER),
+            in_lines(np.zeros(groups, vector_of(lanes))),
+            joints,
+            rows,
+            np.array([count]),
+            np.zeros(1),
+            np.array([int((parts.model.bodies["floats_with"] >= 0).any())]),
+            np.zeros(1),
+        )
+    )
+    return handle, kind_of_lanes(handle, lanes)[0]
 
 
 def tangent_places(robot: Mechanism) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -275,26 +365,34 @@ def tangent_places(robot: Mechanism) -> tuple[NDArray[np.int64], NDArray[np.int6
 
 def kind_of_duals(handle: Handle) -> tuple[int, types.NamedTuple]:
     """Kind and numba type of values whose floats have derivatives."""
-    dual = laned_type(handle.values, duals)
-    digest = hashlib.sha256(f"{duals} {handle.kind}".encode()).digest()
+    return kind_of_lanes(handle, duals)
+
+
+def kind_of_lanes(handle: Handle, of: Any) -> tuple[int, types.NamedTuple]:
+    """Kind and numba type of values whose floats are lanes, or duals."""
+    wide = laned_type(handle.values, of)
+    digest = hashlib.sha256(f"{of} {handle.kind}".encode()).digest()
     kind = int.from_bytes(digest[:7], "little")
-    return kind, TYPES.setdefault(kind, dual)
+    return kind, TYPES.setdefault(kind, wide)
 
 
-_STEP_FUNCTIONS: dict[tuple[bool, int, int, int], Any] = {}
+_STEP_FUNCTIONS: dict[tuple[bool, int, int, int, int], Any] = {}
 
 
-def _make_step_function(tree: bool, plain_kind: int, kind: int, starts_kind: int) -> Any:
+def _make_step_function(
+    tree: bool, plain_kind: int, kind: int, starts_kind: int, columns_kind: int
+) -> Any:
     scheme = scheme_for(tree)
 
     @entry
-    @named(int(tree), plain_kind, kind, starts_kind)
-    def step_linearized(solver, plain_solver, plain, address, starts, arc):  # type: ignore[no-untyped-def]
+    @named(int(tree), plain_kind, kind, starts_kind, columns_kind)
+    def step_linearized(solver, plain_solver, plain, address, starts, columns, arc):  # type: ignore[no-untyped-def]
         linearized_starts(
             scheme,
             load(plain, plain_kind),
             load(address, kind),
             load(starts, starts_kind),
+            load(columns, columns_kind),
             (plain_solver, plain),
             (solver, address),
             arc,

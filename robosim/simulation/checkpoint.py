@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,8 +66,7 @@ class Counters:
 
     def assign(self, other: Counters) -> None:
         """Copy the counts of another simulation."""
-        for one in fields(self):
-            setattr(self, one.name, getattr(other, one.name))
+        vars(self).update(vars(other))
 
 
 def copied_parts(parts: Parts, state: State | None = None) -> tuple[State, Memory, Loads]:

@@ -10,6 +10,7 @@ from robosim.kernels.contact.compliance import friction_coefficient
 from robosim.kernels.equations.algebra import fill
 from robosim.kernels.status import CONVERGED
 from robosim.kernels.step.closure import move_onto_loops, start_near
+from robosim.kernels.step.columns import linearize_interval
 from robosim.kernels.step.following import follow_torques, keep_momenta, note_momenta
 from robosim.kernels.step.knot import put_bodies
 from robosim.kernels.step.run import control
@@ -21,7 +22,7 @@ UNSOLVED = -1  # status of a start whose step is left to the caller
 
 
 @stage
-def linearized_starts(scheme, plain, on, starts, plain_solver, solver, arc):
+def linearized_starts(scheme, plain, on, starts, columns, plain_solver, solver, arc):
     """The steps from some starts along all directions of `on.along`, one start after the other.
 
     Each is solved in plain numbers first, by `plain` (`Parts`), unless its caller has done so; what
@@ -33,6 +34,18 @@ def linearized_starts(scheme, plain, on, starts, plain_solver, solver, arc):
             on.begins[n] = starts.begins[i, n]
         for n in range(on.gains.shape[0]):
             copy_record(starts.gains[i, n], on.gains[n])
+        if starts.solved[i] == 0 and columns.last[0] >= 0 and holds_torques(on.gains):
+            start_plainly(model, state, memory, loads, work, on, starts.external[i], arc)
+            if linearize_interval(scheme, plain, on, columns, plain_solver, arc, starts.changes[i]):
+                starts.count[i] = store_contacts(
+                    model, memory.guesses, memory.system, work, starts.contacts[i]
+                )
+                for n in range(on.nq):
+                    starts.ends[i, n] = state.q[n]
+                for n in range(on.nv):
+                    starts.ends[i, on.nq + n] = state.v[n]
+                starts.divided[i], starts.status[i] = 1, CONVERGED
+                continue
         if starts.solved[i] == 0:
             start_plainly(model, state, memory, loads, work, on, starts.external[i], arc)
             info = on.plain_info[0]
