@@ -24,6 +24,7 @@ from robosim.errors import LogError
 from robosim.log import formats, mcap
 from robosim.log.channels import Also, channels_of
 from robosim.log.columns import Chunk, LogInfo
+from robosim.log.stream import StreamWriter
 from robosim.validation import count
 
 if sys.platform != "win32":
@@ -59,6 +60,8 @@ def check_log_path(path: str | Path) -> str:
         )
     if suffix == ".mcap":
         mcap.check_mcap()
+    if suffix == ".parquet":
+        formats.check_parquet()
     if path.is_dir():
         raise LogError(f"{path}: is a directory")
     if not path.parent.is_dir():
@@ -103,10 +106,10 @@ class TableWriter:
         running = info.with_end("killed")
         try:
             self._file = _open_alone(self.partial)
-            self._stream: formats.CsvStream | formats.ArrowStream = (
+            self._stream: formats.CsvStream | StreamWriter = (
                 formats.CsvStream(self._file, running)
                 if self._suffix == ".csv"
-                else formats.ArrowStream(self._file, running)
+                else StreamWriter(self._file, running)
             )
         except OSError as error:
             raise LogError(f"{self.path}: cannot be written: {_reason(error)}") from None
@@ -328,13 +331,11 @@ def _read_partial(partial: Path, path: Path) -> Read:
 
 
 def _read(path: Path, suffix: str, note: str | None, partial: bool = False) -> Read:
-    from pyarrow import ArrowException
-
     try:
         if suffix == ".csv":
             info, samples = formats.read_csv(path, partial)
         elif partial:
-            info, samples = formats.read_arrow(path)
+            info, samples = formats.read_stream(path)
         elif suffix == ".parquet":
             info, samples = formats.read_parquet(path)
         elif suffix == ".mcap":
@@ -346,7 +347,7 @@ def _read(path: Path, suffix: str, note: str | None, partial: bool = False) -> R
         raise LogError(text if text.startswith(str(path)) else f"{path}: {text}") from None
     except OSError as error:
         raise LogError(f"{path}: cannot be read: {_reason(error)}") from None
-    except (ArrowException, zipfile.BadZipFile, EOFError, KeyError, ValueError) as error:
+    except (zipfile.BadZipFile, EOFError, KeyError, ValueError) as error:
         raise LogError(f"{path}: damaged, or not a log: {_reason(error)}") from None
     return info, samples, note
 
