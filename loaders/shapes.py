@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from robosim import quaternions
 from robosim.description.body import Geometry
-from robosim.errors import LoadError, MissingFileError
+from robosim.errors import LoadError, MissingExtraError, MissingFileError
 from robosim.loaders.elements import Item, Robot, Shape
 from robosim.loaders.meshes import Colour, MeshCache
 from robosim.loaders.packages import FileFinder
@@ -120,7 +120,7 @@ class Shapes:
                 parts: Any = [self._meshes.outline(file, scale)]
             else:
                 parts = self._meshes.parts(file, scale)
-        except LoadError as error:
+        except (LoadError, MissingExtraError) as error:
             if outline:
                 raise LoadError(f"mesh {error}", element=element) from error
             self.unread.append(str(error))

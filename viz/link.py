@@ -24,6 +24,12 @@ MAX_WAITING = 256  # messages in each queue
 MAX_SAMPLES = 4096  # of a script's chart between two messages
 SAMPLES_EVERY = 0.1  # [s]
 _START_TIMEOUT = 30.0  # [s]
+# Options of a process that ctrl-C in a terminal does not reach.
+_APART: dict[str, Any] = (
+    {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
+    if sys.platform == "win32"
+    else {"start_new_session": True}
+)
 _CLOSE_TIMEOUT = 2.0  # [s]
 
 
@@ -192,13 +198,13 @@ class Link:
         if open_browser:
             command.append("--open-browser")
         with tempfile.TemporaryFile() as errors:
-            # In a session of its own: ctrl-C is for the simulation, which then closes the viewer.
+            # By itself: ctrl-C is for the simulation, which then closes the viewer.
             self.process = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
-                start_new_session=True,
+                **_APART,
             )
             self.mailbox = Mailbox(self.process.stdin, first)
             try:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import sys
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import BinaryIO, Self
 
 import numpy as np
 
+from robosim import locks
 from robosim.description.mechanism import Mechanism
 from robosim.errors import LogError
 from robosim.log import formats, mcap
@@ -26,9 +26,6 @@ from robosim.log.channels import Also, channels_of
 from robosim.log.columns import Chunk, LogInfo
 from robosim.log.stream import StreamWriter
 from robosim.validation import count
-
-if sys.platform != "win32":
-    import fcntl
 
 SUFFIXES = (".parquet", ".csv", ".npz", ".mcap")
 PARTIAL = ".partial"
@@ -355,29 +352,18 @@ def _read(path: Path, suffix: str, note: str | None, partial: bool = False) -> R
 def _open_alone(path: Path) -> BinaryIO:
     """An empty file to write, that no other run is writing."""
     file = open(path, "ab")  # noqa: SIM115 the writer closes it
-    if sys.platform != "win32":
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            file.close()
-            raise LogError(f"{path}: another run is writing it") from None
-        except OSError:
-            pass  # a file system without locks
+    if not locks.try_to_take(file):
+        file.close()
+        raise LogError(f"{path}: another run is writing it")
     file.truncate(0)
     return file
 
 
 def _fate(partial: Path) -> str:
     """What became of the run that writes a partial log."""
-    if sys.platform != "win32":
-        with open(partial, "rb") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return "which a run is still writing"
-            except OSError:
-                pass  # a file system without locks
-    return "left by a run that did not finish"
+    with open(partial, "rb") as file:
+        ended = locks.try_to_take(file)
+    return "left by a run that did not finish" if ended else "which a run is still writing"
 
 
 def _reason(error: Exception) -> str:
