@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import time
+from contextlib import suppress
 from typing import IO, Any
 
 try:
@@ -29,10 +30,9 @@ _AGAIN = 0.05  # [s], between two tries on Windows
 def take(file: IO[Any]) -> None:
     """Wait until no other process has the lock of an open file, and take it."""
     if fcntl is not None:
-        try:
+        with suppress(OSError):
             fcntl.flock(file, fcntl.LOCK_EX)
-        except OSError:
-            return
+        return
     while not try_to_take(file):
         time.sleep(_AGAIN)
 

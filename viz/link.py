@@ -221,6 +221,8 @@ class Link:
                 reason = answer.get("error") or (said[-1] if said else "no answer from its process")
                 where = f" on port {port}" if port is not None else ""
                 where += f" at {host}" if host != "127.0.0.1" else ""
+                if port is not None:
+                    reason += "; take another port, or none for the first that is free"
                 raise ViewerError(f"the viewer could not be started{where}: {reason}")
         self.port = int(answer["port"])
         assert self.process.stdout is not None  # asked for above
