@@ -191,7 +191,7 @@ def test_a_port_that_is_taken_is_told() -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        with pytest.raises(OSError, match="in use|Only one usage"):
+        with pytest.raises(OSError, match=r"in use|Only one usage"):
             server.bind("127.0.0.1", port)
         with pytest.raises(
             ViewerError, match=rf"on port {port}: .*(in use|Only one usage).*another port"
