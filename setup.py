@@ -12,18 +12,28 @@ from setuptools import setup
 
 HERE = Path(__file__).parent
 LINK = re.compile(r"(!?)\[([^\]]*)\]\((?![a-z]+:)([^)\s]+)\)")
+TAG = re.compile(r'\b(href|src|srcset)="(?![a-z]+:)([^"]+)"')
+SHOWN = re.compile(r"^<a href=.*<img .*$\n", re.M)  # pictures with a link, a line each
+# Below the address of a repository: pages of its files, and files as they are, for pictures.
+PAGE, FILE = "blob/HEAD", "raw/HEAD"
 
 
 def for_index(text: str, source: str | None) -> str:
     """README with links that work away from the repository, whose address is `source`."""
+    if source is None:
+        text = SHOWN.sub("", text)
+        return LINK.sub(lambda found: "" if found[1] else found[2], text)
+    base = source.rstrip("/")
 
     def link(found: re.Match[str]) -> str:
         picture, label, address = found.groups()
-        if source is not None:
-            return f"{picture}[{label}]({source.rstrip('/')}/{address})"
-        return "" if picture else label
+        return f"{picture}[{label}]({base}/{FILE if picture else PAGE}/{address})"
 
-    return LINK.sub(link, text)
+    def tag(found: re.Match[str]) -> str:
+        name, address = found.groups()
+        return f'{name}="{base}/{PAGE if name == "href" else FILE}/{address}"'
+
+    return TAG.sub(tag, LINK.sub(link, text))
 
 
 if __name__ == "__main__":

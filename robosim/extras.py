@@ -1,6 +1,6 @@
 """Packages of optional extras: imported where they are used, or an error that says how to get them.
 
-`pip install "robosim-variational[all]"` brings those that files, plots and pictures need.
+The extra "all" brings those that files, plots and pictures need.
 """
 
 from __future__ import annotations

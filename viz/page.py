@@ -55,6 +55,7 @@ def _page(title: str, connect: str, start: str) -> str:
         ("licenses", licenses.replace("--", "- -")),
         ("style", (web / "style.css").read_text(encoding="utf-8")),
         ("scripts", "".join(_script(web / f"{name}.js") for name in SCRIPTS)),
+        ("support", (web / "support.js").read_text(encoding="utf-8")),
         ("meshcat", (web / "meshcat.min.js").read_text(encoding="utf-8")),
         ("start", start),
     ):
