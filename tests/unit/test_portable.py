@@ -31,10 +31,11 @@ PLACES = PROJECT["tool"]["setuptools"]["package-dir"]
 WITHOUT = """
 import asyncio, builtins, multiprocessing, os, signal, subprocess, sys, tempfile
 multiprocessing.set_start_method("spawn")
+KILL = signal.SIGKILL
 for name in ("fcntl", "grp", "pty", "pwd", "resource", "syslog", "termios", "tty"):
     sys.modules[name] = None
 for name in dir(os):
-    if name.startswith(("fork", "sched_", "getpriority", "memfd", "posix_", "set_blocking")):
+    if name.startswith(("fork", "sched_", "getpriority", "memfd", "posix_")):
         delattr(os, name)
 for name in ("chown", "eventfd", "geteuid", "getuid", "killpg", "mkfifo", "nice", "setpriority",
              "setsid", "splice", "sysconf", "wait3", "wait4"):
@@ -43,6 +44,8 @@ for name in ("chown", "eventfd", "geteuid", "getuid", "killpg", "mkfifo", "nice"
 for name in dir(signal):
     if name in ("SIGKILL", "SIGALRM", "SIGHUP", "SIGUSR1", "alarm", "setitimer", "pthread_kill"):
         delattr(signal, name)
+# The library's own, which each system has.
+subprocess.Popen.kill = lambda self, number=KILL: self.send_signal(number)
 def hook(event, arguments):
     if event == "open" and str(arguments[0]).startswith(("/proc", "/sys", "/dev/shm")):
         if any("robosim" in frame.f_code.co_filename for frame in frames()):
