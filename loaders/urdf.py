@@ -148,7 +148,9 @@ def _build(
             f"{', '.join(turning)}"
         )
     joints: list[Joint] = []
-    taken = {group.joint.name for group in groups[1:]} | {loop.name for loop in loops.loops}
+    taken = {group.joint.name for group in groups if group.joint is not None} | {
+        loop.name for loop in loops.loops
+    }
     for group, inertial in zip(groups, merged, strict=True):
         if group.parent is not None:
             parent = None if to_world and group.parent == 0 else groups[group.parent].name

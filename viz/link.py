@@ -24,13 +24,11 @@ MAX_WAITING = 256  # messages in each queue
 MAX_SAMPLES = 4096  # of a script's chart between two messages
 SAMPLES_EVERY = 0.1  # [s]
 _START_TIMEOUT = 30.0  # [s]
-# Options of a process that ctrl-C in a terminal does not reach.
-_APART: dict[str, Any] = (
-    {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
-    if sys.platform == "win32"
-    else {"start_new_session": True}
-)
 _CLOSE_TIMEOUT = 2.0  # [s]
+# Options of a process that ctrl-C in a terminal does not reach.
+_APART: dict[str, Any] = {"start_new_session": True}
+if sys.platform == "win32":
+    _APART = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
 
 
 def block(chart: int, samples: bytes) -> bytes:
