@@ -17,7 +17,10 @@ import pytest
 ROOT = Path(__file__).parents[2]
 DOCS = sorted((ROOT / "docs").glob("*.md"))
 DOCUMENTS = [*sorted(ROOT.glob("*.md")), *DOCS, ROOT / "benchmarks/README.md"]
-FOLDERS = "robosim", "loaders", "models", "viz", "tests", "benchmarks", "examples", "docs"
+FOLDERS = (
+    *("robosim", "loaders", "models", "viz", "tests", "benchmarks", "examples", "docs"),
+    "build_backend",
+)
 SOURCES = [
     f"/{file.relative_to(ROOT).as_posix()}"
     for folder in FOLDERS
