@@ -516,6 +516,6 @@ def test_a_browser_that_is_too_old_is_told(
     if words:
         assert words in until(lambda: told.count() and told.inner_text(), words)
     else:
-        frames(page)
+        wait_for(page, "window.robosim")
         assert told.count() == 0
     page.close()
