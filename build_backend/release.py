@@ -96,7 +96,11 @@ def build(work: Path, out: Path, levels: str, features: str, pythons: dict[str, 
         own = environment(python, work / f"build-{version}", "build")
         settings = [f"kernels={levels}", *([f"kernels-features={features}"] if features else [])]
         chosen = [part for one in settings for part in ("-C", one)]
-        run(own, "-m", "build", "--wheel", *chosen, "--outdir", out)
+        # Elsewhere, as a pure wheel is made first, and becomes the one with kernels.
+        made = work / f"wheel-{version}"
+        run(own, "-m", "build", "--wheel", *chosen, "--outdir", made)
+        for wheel in made.iterdir():
+            shutil.move(wheel, out)
     say("twine check")
     run(tools, "-m", "twine", "check", "--strict", *sorted(out.iterdir()))
 
@@ -130,6 +134,8 @@ def check_wheel(wheel: Path, version: str, python: Path, work: Path) -> str:
 
 def check(out: Path, work: Path, pythons: dict[str, Path]) -> None:
     """Check the sizes of all files, and each wheel with each Python that it is for."""
+    if sum(file.name.endswith(("-none-any.whl", ".tar.gz")) for file in out.iterdir()) != 2:
+        raise Failed("the source distribution or the pure wheel is missing")
     for file in sorted(out.iterdir()):
         size = file.stat().st_size
         say(f"{file.name}: {size / 1e6:.1f} MB")

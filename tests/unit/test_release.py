@@ -51,6 +51,9 @@ def test_without_any_python_nothing_is_made(
 def test_a_file_that_an_index_would_refuse_is_refused(
     release: dict[str, Any], tmp_path: Path
 ) -> None:
+    with pytest.raises(release["Failed"], match="or the pure wheel is missing"):
+        release["check"](tmp_path, tmp_path, {})
+    (tmp_path / "robosim_variational-1.tar.gz").touch()
     with (tmp_path / "robosim_variational-1-py3-none-any.whl").open("wb") as file:
         file.truncate(100_000_001)
     with pytest.raises(release["Failed"], match="larger than an index takes"):
