@@ -10,8 +10,9 @@ Levels are those of `robosim.kernels.compiler.cache`: x86-64-v3 and x86-64-v4, a
 is built on a processor that has it, as features take their first steps while they are compiled.
 
 Kernels are found by numba's version, too: with another one than that of the build, robosim
-compiles as it does from source. `-C kernels-cache=FOLDER` keeps what is compiled for the next
-build, and `-C kernels-features="legged robots,dynamics"` compiles these features alone.
+compiles as it does from source. On Linux the wheel is tagged `manylinux_2_28`, as those of numba.
+`-C kernels-cache=FOLDER` keeps what is compiled for the next build, and
+`-C kernels-features="legged robots,dynamics"` compiles these features alone.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from setuptools import build_meta
 from setuptools.build_meta import *  # noqa: F403
 
 ROOT = Path(__file__).parents[1]
+MANYLINUX = "manylinux_2_28"
 ALIASES = {"aarch64": "generic"}  # what LLVM calls the least of these processors
 
 
@@ -57,7 +59,7 @@ def build_wheel(
         plain.unlink()
         _run("-m", "wheel", "pack", "--dest-dir", wheel_directory, str(unpacked))
         python = f"cp{sys.version_info.major}{sys.version_info.minor}"
-        tags = "--python-tag", python, "--abi-tag", "none", "--platform-tag", _platform()
+        tags = "--python-tag", python, "--abi-tag", "none", "--platform-tag", platform_tag()
         done = _run("-m", "wheel", "tags", "--remove", *tags, str(Path(wheel_directory) / name))
     return Path(done.stdout.split()[-1]).name
 
@@ -125,10 +127,15 @@ def compiled(level: str, cache: Path, package: Path, features: str | None = None
     return Path(done.stdout.strip().splitlines()[-1])
 
 
-def _platform() -> str:
+def platform_tag() -> str:
+    """The tag of this system; on Linux that of numba's own wheels, which an index takes.
+
+    A wheel has no shared library of its own, so that nothing but numba's has to be there.
+    """
     import sysconfig
 
-    return sysconfig.get_platform().replace("-", "_").replace(".", "_")
+    name = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+    return MANYLINUX + name.removeprefix("linux") if name.startswith("linux_") else name
 
 
 def _run(

@@ -12,6 +12,7 @@ import hashlib
 import io
 import json
 import re
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,9 +23,11 @@ from numpy.typing import NDArray
 
 from robosim import safe_xml
 from robosim.errors import LoadError
+from robosim.extras import is_there, needed
 from robosim.loaders import disk_cache
 from robosim.loaders.hulls import hull_faces
 from robosim.loaders.obj_faces import triangulated
+from robosim.version import install
 
 Array = NDArray[np.float64]
 Colour = tuple[float, float, float, float]
@@ -126,7 +129,8 @@ def read_mesh(path: Path) -> tuple[MeshPart, ...]:
     def decode(arrays: disk_cache.Arrays) -> tuple[MeshPart, ...]:
         return _decoded(arrays, neighbours)
 
-    if len(data) < _WORTH_KEEPING:
+    # Without Pillow the parts have no textures, and these would be missed once it is there.
+    if len(data) < _WORTH_KEEPING or not (suffix == ".stl" or is_there("PIL")):
         return _parse(data, path, suffix, neighbours)
     return disk_cache.cached(disk_cache.digest(f"mesh {suffix}", data), compute, decode)
 
@@ -160,7 +164,7 @@ class _Neighbours:
         data = self._read(name)
         if data.startswith(_IMAGE_STARTS):
             self.images[name] = data
-        return data
+        return in_utf8(data) if name.lower().endswith(".mtl") else data
 
     __getitem__ = get
 
@@ -176,6 +180,7 @@ class _Neighbours:
 def _parse(data: bytes, path: Path, suffix: str, neighbours: _Neighbours) -> tuple[MeshPart, ...]:
     scale = 1.0
     if suffix == ".dae":
+        needed("collada", ".dae meshes need pycollada", "collada")
         root = safe_xml.parse(data, path, large=True)
         scale = _collada_unit(root, path)
         _refuse_many_instances(root, path)
@@ -193,6 +198,11 @@ def _parse(data: bytes, path: Path, suffix: str, neighbours: _Neighbours) -> tup
         raise LoadError(f"the mesh cannot be read: {error!r}", file=path) from error
     if not parts:
         raise LoadError("the mesh has no triangles", file=path)
+    if not is_there("PIL") and (neighbours.images or b'"images"' in data):
+        warnings.warn(
+            f"{path.name}: textures are left out, as they need Pillow: {install('pictures')}",
+            stacklevel=2,
+        )
     for part in parts:
         n = len(part.vertices)
         if not 0 <= part.faces.min() <= part.faces.max() < n:
@@ -202,13 +212,24 @@ def _parse(data: bytes, path: Path, suffix: str, neighbours: _Neighbours) -> tup
     return parts
 
 
+def in_utf8(data: bytes) -> bytes:
+    """A text in UTF-8, which comments of some programs are not; other data as they are."""
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return data if b"\0" in data else data.decode("latin-1").encode()
+    return data
+
+
 def _scene_parts(
     data: bytes, path: Path, suffix: str, scale: float, neighbours: _Neighbours
 ) -> tuple[MeshPart, ...]:
     if suffix == ".stl" and (part := _binary_stl(data)) is not None:
         return (part,) if len(part.faces) else ()
-    import trimesh  # imported here, because it imports a dozen other libraries
+    import trimesh  # imported here, as binary STL files and shapes do not need it
 
+    if suffix in (".obj", ".stl"):
+        data = in_utf8(data)
     if suffix == ".obj":
         data = triangulated(data)
 

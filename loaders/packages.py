@@ -79,7 +79,7 @@ _ADDRESS = re.compile(
     re.DOTALL,
 )
 # Prefix of the path; a third slash belongs to the path.
-_FILE = re.compile(r"^file:(?://)?")
+_FILE = re.compile(r"^file:(?://)?(?:/(?=[A-Za-z]:))?")  # without the slash before a drive
 
 
 class FileFinder:

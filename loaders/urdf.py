@@ -29,6 +29,7 @@ from robosim.loaders import (
     carriers,
     dialect,
     drake_joints,
+    elements,
     gazebo,
     inertials,
     leniency,
@@ -116,7 +117,7 @@ def _build(
     leniency.leave_out(root, path.name.partition(".")[0], warnings)
     schema.check(root)
     extensions = gazebo.read(root, warnings)
-    robot = dialect.read(root)
+    robot = elements.read(root)
     groups = find_groups(robot)
     merged = [inertials.of_group(group, warnings) for group in groups]
     finder = FileFinder(path, options.package_dirs)
@@ -147,7 +148,9 @@ def _build(
             f"{', '.join(turning)}"
         )
     joints: list[Joint] = []
-    taken = {group.joint.name for group in groups[1:]} | {loop.name for loop in loops.loops}
+    taken = {group.joint.name for group in groups if group.joint is not None} | {
+        loop.name for loop in loops.loops
+    }
     for group, inertial in zip(groups, merged, strict=True):
         if group.parent is not None:
             parent = None if to_world and group.parent == 0 else groups[group.parent].name

@@ -112,8 +112,8 @@ def _guard_process(folders: Folders) -> None:
         import resource
 
         resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
-    except ImportError:  # not available on Windows
-        pass
+    except (ImportError, OSError, ValueError):
+        pass  # not on Windows; elsewhere a lower limit holds already
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
         if event == "open":

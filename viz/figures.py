@@ -7,10 +7,15 @@ import sys
 import tempfile
 import webbrowser
 from pathlib import Path
-
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING
 
 from robosim.errors import ViewerError
+from robosim.extras import needed
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+else:
+    Figure = needed("matplotlib.figure", "plots need matplotlib", "plots").Figure
 
 
 class ShownFigure(Figure):

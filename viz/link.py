@@ -25,6 +25,10 @@ MAX_SAMPLES = 4096  # of a script's chart between two messages
 SAMPLES_EVERY = 0.1  # [s]
 _START_TIMEOUT = 30.0  # [s]
 _CLOSE_TIMEOUT = 2.0  # [s]
+# Options of a process that ctrl-C in a terminal does not reach.
+_APART: dict[str, Any] = {"start_new_session": True}
+if sys.platform == "win32":
+    _APART = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
 
 
 def block(chart: int, samples: bytes) -> bytes:
@@ -192,13 +196,13 @@ class Link:
         if open_browser:
             command.append("--open-browser")
         with tempfile.TemporaryFile() as errors:
-            # In a session of its own: ctrl-C is for the simulation, which then closes the viewer.
+            # By itself: ctrl-C is for the simulation, which then closes the viewer.
             self.process = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
-                start_new_session=True,
+                **_APART,
             )
             self.mailbox = Mailbox(self.process.stdin, first)
             try:
@@ -215,6 +219,8 @@ class Link:
                 reason = answer.get("error") or (said[-1] if said else "no answer from its process")
                 where = f" on port {port}" if port is not None else ""
                 where += f" at {host}" if host != "127.0.0.1" else ""
+                if port is not None:
+                    reason += "; take another port, or none for the first that is free"
                 raise ViewerError(f"the viewer could not be started{where}: {reason}")
         self.port = int(answer["port"])
         assert self.process.stdout is not None  # asked for above

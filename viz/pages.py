@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim.errors import ViewerError
+from robosim.extras import needed
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 """Okabe and Ito's, as in all plots."""
@@ -97,8 +98,7 @@ def picture(drawn: Any, alt: str) -> str:
 
 def pixels(drawn: NDArray[np.uint8], alt: str) -> str:
     """A picture (height, width, 3) as an image."""
-    from PIL import Image
-
+    Image = needed("PIL.Image", "pictures on a page need Pillow", "pictures")
     buffer = io.BytesIO()
     Image.fromarray(drawn).save(buffer, format="PNG")
     data = base64.b64encode(buffer.getvalue()).decode("ascii")

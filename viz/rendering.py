@@ -7,9 +7,10 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from robosim.errors import OptionError, ViewerError
+from robosim.extras import needed
 from robosim.version import install
 from robosim.viz.drawing import Drawer
 from robosim.viz.drawing.caption import Picture, captioned
@@ -58,6 +59,8 @@ def render(
     ViewerError
         If nothing was recorded, if the file cannot be written, or if an encoder is missing; the
         message says how to install it.
+    MissingExtraError
+        Without Pillow.
     ModelError
         For an unknown camera.
     """
@@ -66,6 +69,7 @@ def render(
     if suffix not in SUFFIXES:
         raise OptionError(f"{path}: must end in one of {', '.join(SUFFIXES)}")
     check_size(size)
+    check_renderer(suffix)
     encoder = _ffmpeg() if suffix == ".mp4" else ""
     rate = min(fps, GIF_FPS) if suffix == ".gif" else fps
     frames = Frames(recorder)
@@ -87,9 +91,10 @@ def check_renderer(suffix: str) -> None:
 
     Raises
     ------
-    ViewerError
-        If an encoder is missing; the message says how to install it.
+    ViewerError, MissingExtraError
+        If an encoder or Pillow is missing; the message says how to install it.
     """
+    _pillow()
     if suffix.lower() == ".mp4":
         _ffmpeg()
 
@@ -127,15 +132,16 @@ def check_size(size: tuple[int, int]) -> None:
         raise OptionError(f"the size of a picture must be two even numbers of pixels, not {size}")
 
 
-def _write_png(path: Path, picture: Picture) -> None:
-    from PIL import Image
+def _pillow() -> Any:
+    return needed("PIL.Image", "recordings as .png, .gif and .mp4 need Pillow", "pictures")
 
-    Image.fromarray(picture).save(path)
+
+def _write_png(path: Path, picture: Picture) -> None:
+    _pillow().fromarray(picture).save(path)
 
 
 def _write_gif(path: Path, pictures: Iterator[Picture], rate: float) -> None:
-    from PIL import Image
-
+    Image = _pillow()
     frames = [
         Image.fromarray(picture).quantize(128, dither=Image.Dither.NONE) for picture in pictures
     ]

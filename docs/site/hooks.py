@@ -38,9 +38,8 @@ PAGES = {
 # Words of file names that are written otherwise.
 SPELLED = {"a1": "the A1", "pinocchio": "Pinocchio", "urdf": "URDF", "ppo": "PPO", "ray": "Ray",
            "sb3": "Stable-Baselines3"}  # fmt: skip
-FEATURES = "features.md"  # README's sections that are too long for a first page
-ON_FEATURES = ("What it simulates", "What it does that others don't")
 DOORS = "<!-- what the first page offers after the examples -->"
+TAG = re.compile(r'\b(href|src|srcset)="(?![a-z]+:|#)([^"]+)"')
 LINK = re.compile(r"(!?)\[((?:[^\]\[]|\[[^\]]*\])*)\]\((?![a-z]+:|#)([^)\s]+)\)")
 SOURCES = ROOT / "build/docs"  # as in mkdocs.yml
 
@@ -58,13 +57,14 @@ def site_of(path: str) -> str | None:
 
 # Of each page, the file that its text is from, from whose place its links lead.
 _origin: dict[str, str] = {page: path for path, page in PAGES.items()}
-_origin[FEATURES] = README
 
 
 def examples() -> dict[str, tuple[str, str]]:
     """The title and the text of each example's page, by its path in the site."""
     found = {}
-    for file in sorted((ROOT / "examples").glob("*.py")):
+    for file in sorted((ROOT / "examples").rglob("*.py")):
+        path = file.relative_to(ROOT).as_posix()
+        up = "../" * path.count("/")
         source = file.read_text(encoding="utf-8")
         tree = ast.parse(source)
         said = ast.get_docstring(tree) or ""
@@ -78,11 +78,11 @@ def examples() -> dict[str, tuple[str, str]]:
             f"# {name[0].upper()}{name[1:]}\n",
             f"{' '.join(title.split())}\n",
             f"{rest}\n" if rest else "",
-            f"![{name}](../images/{picture})\n" if picture else "",
-            f"```bash\npython examples/{file.name}\n```\n",
-            f'```python title="examples/{file.name}"\n{body}\n```\n',
+            f"![{name}]({up}images/{picture})\n" if picture else "",
+            f"```bash\npython {path}\n```\n",
+            f'```python title="{path}"\n{body}\n```\n',
         ]
-        found[f"examples/{file.stem}.md"] = name, "\n".join(part for part in text if part)
+        found[path.removesuffix(".py") + ".md"] = name, "\n".join(part for part in text if part)
     return found
 
 
@@ -93,18 +93,8 @@ def sections(text: str) -> dict[str, str]:
 
 
 def first_page(readme: str) -> str:
-    """README without what has pages of its own, and without its list of links to documents."""
-    found = sections(readme)
-    start = found["Start"]
-    found["Start"] = start[: start.index("\nMore: ")].rstrip() + f"\n\n{DOORS}\n\n"
-    shown = [name for name in found if name and name not in ON_FEATURES]
-    return found[""] + "".join(f"## {name}{found[name]}" for name in shown)
-
-
-def features_page(readme: str) -> str:
-    """README's sections on what there is and how it compares."""
-    found = sections(readme)
-    return "# Features\n\n" + "".join(f"## {name}{found[name]}" for name in ON_FEATURES)
+    """README, with doors to the other pages."""
+    return f"{readme}\n{DOORS}\n"
 
 
 def examples_page(contents: str) -> str:
@@ -118,7 +108,6 @@ def generated() -> dict[str, str]:
     contents = (ROOT / "docs/index.md").read_text(encoding="utf-8")
     found = {
         "index.md": first_page(readme),
-        FEATURES: features_page(readme),
         "gallery.md": gallery.page(),
         "examples/index.md": examples_page(contents),
     }
@@ -177,8 +166,6 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
         if not (ROOT / path).exists():
             raise FileNotFoundError(f"{origin} links {address}, which is not there")
         target = site_of(path)
-        if path == README and anchor in {_slug(name) for name in ON_FEATURES}:
-            target = FEATURES
         if target is None:
             return label if picture else f"`{path}`" if label == posixpath.basename(path) else label
         if label.endswith(".md"):
@@ -186,13 +173,16 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
         led = posixpath.relpath(target, posixpath.dirname(here) or ".")
         return f"{picture}[{label}]({led}{'#' + anchor if anchor else ''})"
 
+    def tag(found: re.Match[str]) -> str:
+        """A link or a picture in HTML, which is taken as it is, from the page's own address."""
+        target = site_of(posixpath.normpath(posixpath.join(base, found[2])))
+        assert target is not None, f"{origin} shows {found[2]}, which has no page"
+        led = posixpath.relpath(target, posixpath.dirname(here) or ".")
+        return f'{found[1]}="{re.sub(r"[.]md$", "/", led)}"'
+
     parts = re.split(r"(^```.*?^```$)", markdown, flags=re.M | re.S)
-    led = "".join(p if p.startswith("```") else LINK.sub(link, p) for p in parts)
+    led = "".join(p if p.startswith("```") else TAG.sub(tag, LINK.sub(link, p)) for p in parts)
     return led.replace(DOORS, gallery.doors())
-
-
-def _slug(title: str) -> str:
-    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
 
 
 FORMULA = re.compile(r'<(span|div) class="arithmatex">(?:\\\(|\\\[)(.*?)(?:\\\)|\\\])</\1>', re.S)

@@ -7,9 +7,9 @@ import struct
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
 
 from robosim import safe_xml
+from robosim.extras import needed
 from robosim.loaders.mjcf.compiler import Compiler
 from robosim.loaders.mjcf.files import Files, stem
 from robosim.loaders.mjcf.nodes import Node
@@ -76,6 +76,7 @@ class HeightFields:
         return values.reshape(rows, columns)
 
     def _image(self, node: Node, data: bytes) -> Array:
+        Image = needed("PIL.Image", "height fields in .png files need Pillow", "pictures")
         try:
             with Image.open(io.BytesIO(data), formats=("PNG",)) as image:
                 if image.width * image.height > MOST_POINTS:

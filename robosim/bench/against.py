@@ -278,12 +278,17 @@ def package(tree: Path, folder: Path) -> Path:
     places = told["tool"]["setuptools"]["package-dir"]
     links = folder / "robosim"
     links.mkdir(parents=True)
-    for entry in (tree / places["robosim"]).iterdir():
-        (links / entry.name).symlink_to(entry)
-    for name, place in places.items():
-        part = name.removeprefix("robosim.")
-        if "." not in part and part != "robosim" and not (links / part).exists():
-            (links / part).symlink_to(tree / place)
+    try:
+        for entry in (tree / places["robosim"]).iterdir():
+            (links / entry.name).symlink_to(entry)
+        for name, place in places.items():
+            part = name.removeprefix("robosim.")
+            if "." not in part and part != "robosim" and not (links / part).exists():
+                (links / part).symlink_to(tree / place)
+    except OSError as error:
+        raise OptionError(
+            f"--against needs symbolic links ({error.strerror}); Windows has them in developer mode"
+        ) from None
     return folder
 
 

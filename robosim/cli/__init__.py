@@ -7,6 +7,8 @@ standard output, progress and remarks to the standard error.
 
 from __future__ import annotations
 
+import io
+import sys
 import warnings
 
 from robosim.cli.application import app, err
@@ -42,4 +44,7 @@ def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
 def main() -> None:
     """Entry point of the ``robosim`` command."""
     warnings.showwarning = _show_warning
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a pipe on Windows has few letters
     app(prog_name="robosim")

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import sys
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,15 +18,14 @@ from typing import BinaryIO, Self
 
 import numpy as np
 
+from robosim import locks
 from robosim.description.mechanism import Mechanism
 from robosim.errors import LogError
 from robosim.log import formats, mcap
 from robosim.log.channels import Also, channels_of
 from robosim.log.columns import Chunk, LogInfo
+from robosim.log.stream import StreamWriter
 from robosim.validation import count
-
-if sys.platform != "win32":
-    import fcntl
 
 SUFFIXES = (".parquet", ".csv", ".npz", ".mcap")
 PARTIAL = ".partial"
@@ -59,6 +57,8 @@ def check_log_path(path: str | Path) -> str:
         )
     if suffix == ".mcap":
         mcap.check_mcap()
+    if suffix == ".parquet":
+        formats.check_parquet()
     if path.is_dir():
         raise LogError(f"{path}: is a directory")
     if not path.parent.is_dir():
@@ -103,10 +103,10 @@ class TableWriter:
         running = info.with_end("killed")
         try:
             self._file = _open_alone(self.partial)
-            self._stream: formats.CsvStream | formats.ArrowStream = (
+            self._stream: formats.CsvStream | StreamWriter = (
                 formats.CsvStream(self._file, running)
                 if self._suffix == ".csv"
-                else formats.ArrowStream(self._file, running)
+                else StreamWriter(self._file, running)
             )
         except OSError as error:
             raise LogError(f"{self.path}: cannot be written: {_reason(error)}") from None
@@ -328,13 +328,11 @@ def _read_partial(partial: Path, path: Path) -> Read:
 
 
 def _read(path: Path, suffix: str, note: str | None, partial: bool = False) -> Read:
-    from pyarrow import ArrowException
-
     try:
         if suffix == ".csv":
             info, samples = formats.read_csv(path, partial)
         elif partial:
-            info, samples = formats.read_arrow(path)
+            info, samples = formats.read_stream(path)
         elif suffix == ".parquet":
             info, samples = formats.read_parquet(path)
         elif suffix == ".mcap":
@@ -346,7 +344,7 @@ def _read(path: Path, suffix: str, note: str | None, partial: bool = False) -> R
         raise LogError(text if text.startswith(str(path)) else f"{path}: {text}") from None
     except OSError as error:
         raise LogError(f"{path}: cannot be read: {_reason(error)}") from None
-    except (ArrowException, zipfile.BadZipFile, EOFError, KeyError, ValueError) as error:
+    except (zipfile.BadZipFile, EOFError, KeyError, ValueError) as error:
         raise LogError(f"{path}: damaged, or not a log: {_reason(error)}") from None
     return info, samples, note
 
@@ -354,29 +352,18 @@ def _read(path: Path, suffix: str, note: str | None, partial: bool = False) -> R
 def _open_alone(path: Path) -> BinaryIO:
     """An empty file to write, that no other run is writing."""
     file = open(path, "ab")  # noqa: SIM115 the writer closes it
-    if sys.platform != "win32":
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            file.close()
-            raise LogError(f"{path}: another run is writing it") from None
-        except OSError:
-            pass  # a file system without locks
+    if not locks.try_to_take(file):
+        file.close()
+        raise LogError(f"{path}: another run is writing it")
     file.truncate(0)
     return file
 
 
 def _fate(partial: Path) -> str:
     """What became of the run that writes a partial log."""
-    if sys.platform != "win32":
-        with open(partial, "rb") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return "which a run is still writing"
-            except OSError:
-                pass  # a file system without locks
-    return "left by a run that did not finish"
+    with open(partial, "rb") as file:
+        ended = locks.try_to_take(file)
+    return "left by a run that did not finish" if ended else "which a run is still writing"
 
 
 def _reason(error: Exception) -> str:

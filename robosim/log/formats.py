@@ -1,8 +1,8 @@
 """The file formats of a log: what a run streams to, what that is made into, and reading both.
 
-A run streams to the Arrow IPC stream format, or to CSV, because both can be read up to wherever
-the writer was stopped. Parquet and npz cannot, as their index is written last, so they are made
-from the Arrow stream when it is complete, a piece at a time.
+A run streams to `robosim.log.stream`, or to CSV, because both can be read up to wherever the writer
+was stopped. Parquet and npz cannot, as their index is written last, so they are made from the
+stream when it is complete, a piece at a time.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from __future__ import annotations
 import csv
 import io
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -20,6 +21,8 @@ from numpy.typing import NDArray
 
 from robosim.errors import LogError
 from robosim.log.columns import INTEGERS, NO_EXTRA, NO_SCANS, Chunk, LogInfo
+from robosim.log.stream import StreamReader
+from robosim.version import install
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,63 +32,34 @@ ROWS_OF, SCANS_OF = ".rows", ".scans"  # of an npz file: samples of large readin
 ROWS = 65536  # of a row group: 32 MB for a robot with 20 joints
 
 
-class _Stream:
-    """Samples appended to a file, one batch for each chunk, and flushed: a kill loses no more."""
+def check_parquet() -> None:
+    """Raise a LogError where pyarrow is missing, which reads and writes Parquet files."""
+    if find_spec("pyarrow") is None:
+        raise LogError(
+            f"a .parquet file needs pyarrow: {install('parquet')}; .npz and .csv need nothing more"
+        )
+
+
+class CsvStream:
+    """Samples appended to a file as CSV, numbers with all their digits, and flushed."""
 
     def __init__(self, file: BinaryIO, info: LogInfo) -> None:
-        self._file = file
-        self._info = info
-        self._schema = _schema(info)
-        self._last: dict[str, Any] = {}  # large readings of the sample before
-        self._writer = self._open()
-        file.flush()
-
-    def _open(self) -> Any:
-        raise NotImplementedError
+        self._file, self._info = file, info
+        header = io.StringIO()
+        csv.writer(header, lineterminator="\n").writerow(info.names)
+        self._put(header.getvalue())
 
     def write(self, chunk: Chunk) -> None:
-        import pyarrow as pa
+        columns = [column.tolist() for column in self._info.columns(chunk)]
+        lines = (",".join(map(repr, row)) for row in zip(*columns, strict=True))
+        self._put("".join(f"{line}\n" for line in lines))
 
-        columns: list[Any] = [*self._info.columns(chunk), *self._scans(chunk)]
-        self._writer.write_batch(pa.record_batch(columns, schema=self._schema))
+    def _put(self, text: str) -> None:
+        self._file.write(text.encode())
         self._file.flush()
-
-    def _scans(self, chunk: Chunk) -> Iterator[pa.Array]:
-        """Large readings as lists, with nulls where a reading is the one before."""
-        import pyarrow as pa
-
-        for name, column in zip(self._info.scans, chunk.scans.T, strict=True):
-            rows: list[Any] = []
-            for one in column:
-                rows.append(None if one is None or one is self._last.get(name) else one.ravel())
-                self._last[name] = self._last.get(name) if one is None else one
-            yield pa.array(rows, type=pa.list_(pa.float32()))
 
     def close(self) -> None:
-        self._writer.close()
         self._file.flush()
-
-
-class ArrowStream(_Stream):
-    """In the Arrow IPC stream format."""
-
-    def _open(self) -> Any:
-        import pyarrow as pa
-
-        return pa.ipc.new_stream(self._file, self._schema)
-
-
-class CsvStream(_Stream):
-    """As CSV, numbers with all their digits."""
-
-    def _open(self) -> Any:
-        import pyarrow.csv
-
-        header = io.StringIO()
-        csv.writer(header, lineterminator="\n").writerow(self._info.names)
-        self._file.write(header.getvalue().encode())
-        options = pyarrow.csv.WriteOptions(include_header=False)
-        return pyarrow.csv.CSVWriter(self._file, self._schema, write_options=options)
 
 
 def _schema(info: LogInfo) -> pa.Schema:
@@ -106,89 +80,67 @@ def _schema(info: LogInfo) -> pa.Schema:
     )
 
 
-def arrow_batches(path: Path) -> Iterator[pa.RecordBatch]:
-    """The batches of an Arrow stream that were written in full.
-
-    They lie in the mapped file, not in memory, and must not be used once it changes.
-
-    Raises
-    ------
-    LogError
-        If not even the names of the columns were written.
-    """
-    import pyarrow as pa
-
-    if path.stat().st_size == 0:
-        raise LogError(f"{path}: nothing had been written yet")
-    with pa.memory_map(str(path)) as source:
-        try:
-            reader = pa.ipc.open_stream(source)
-        except (pa.ArrowException, OSError, EOFError):
-            raise LogError(f"{path}: nothing had been written yet") from None
-        while True:
-            try:
-                batch = reader.read_next_batch()
-            except (StopIteration, pa.ArrowException, OSError):
-                return  # the end, or the batch that was being written when the run was stopped
-            yield batch
-
-
 def write_parquet(stream: Path, target: Path, info: LogInfo) -> None:
-    """Make a Parquet file of an Arrow stream, a row group at a time."""
+    """Make a Parquet file of a stream, a row group at a time."""
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
     schema = _schema(info)
-    # A dictionary of a column of measurements would be as long as the column.
-    with pq.ParquetWriter(target, schema, compression="zstd", use_dictionary=False) as writer:
+    with (
+        StreamReader(stream) as samples,
+        # A dictionary of a column of measurements would be as long as the column.
+        pq.ParquetWriter(target, schema, compression="zstd", use_dictionary=False) as writer,
+    ):
         group: list[pa.RecordBatch] = []
-        for batch in arrow_batches(stream):
-            group.append(batch)
+        first = 0
+        for columns, scans in samples.blocks():
+            arrays: list[Any] = list(columns.values())
+            n = len(arrays[0])
+            for rows, values in scans.values():
+                readings: list[Any] = [None] * n
+                for k, one in zip(rows - first, values, strict=True):
+                    readings[k] = one
+                arrays.append(pa.array(readings, type=pa.list_(pa.float32())))
+            group.append(pa.record_batch(arrays, schema=schema))
+            first += n
             if sum(len(part) for part in group) >= ROWS:
-                writer.write_table(_table(group, schema))
+                writer.write_table(pa.Table.from_batches(group))
                 group = []
         if group:
-            writer.write_table(_table(group, schema))
-
-
-def _table(batches: list[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
-    import pyarrow as pa
-
-    return pa.Table.from_batches(batches).replace_schema_metadata(schema.metadata)
+            writer.write_table(pa.Table.from_batches(group))
 
 
 def write_npz(stream: Path, target: Path, info: LogInfo) -> None:
-    """Make an npz file of an Arrow stream: an array for each column, one column at a time."""
-    rows = sum(len(batch) for batch in arrow_batches(stream))
-    with zipfile.ZipFile(target, "w", allowZip64=True) as archive:
+    """Make an npz file of a stream: an array for each column, one column at a time."""
+    with (
+        StreamReader(stream) as samples,
+        zipfile.ZipFile(target, "w", allowZip64=True) as archive,
+    ):
         for name in info.names:
             dtype = np.dtype(np.int64 if name in INTEGERS else np.float64)
             with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
-                header = {"descr": dtype.str, "fortran_order": False, "shape": (rows,)}
+                header = {"descr": dtype.str, "fortran_order": False, "shape": (len(samples),)}
                 np.lib.format.write_array_header_1_0(file, header)
-                for batch in arrow_batches(stream):
-                    file.write(batch.column(name).to_numpy().tobytes())
+                for part in samples.column(name):
+                    file.write(part.astype(dtype, copy=False).tobytes())
         for name, shape in info.scans.items():
-            _write_scans(archive, stream, name, shape)
+            _write_scans(archive, samples, name, shape)
         with archive.open(f"{METADATA}.npy", "w") as file:
             np.lib.format.write_array(file, np.array(info.metadata()), allow_pickle=False)
 
 
-def _write_scans(archive: zipfile.ZipFile, stream: Path, name: str, shape: tuple[int, ...]) -> None:
+def _write_scans(
+    archive: zipfile.ZipFile, samples: StreamReader, name: str, shape: tuple[int, ...]
+) -> None:
     """Large readings of a sensor as two arrays: samples at which they begin, and all of them."""
-    rows: list[int] = []
-    at = 0
-    for batch in arrow_batches(stream):
-        there = np.flatnonzero(batch.column(name).is_valid().to_numpy(zero_copy_only=False))
-        rows += (at + there).tolist()
-        at += len(batch)
+    rows = np.concatenate([np.zeros(0, np.int64), *(rows for rows, _ in samples.scans(name))])
     with archive.open(f"{name}{ROWS_OF}.npy", "w") as file:
-        np.lib.format.write_array(file, np.array(rows, dtype=np.int64))
+        np.lib.format.write_array(file, rows)
     with archive.open(f"{name}{SCANS_OF}.npy", "w", force_zip64=True) as file:
         header = {"descr": "<f4", "fortran_order": False, "shape": (len(rows), *shape)}
         np.lib.format.write_array_header_1_0(file, header)
-        for batch in arrow_batches(stream):
-            values = batch.column(name).flatten()
-            file.write(values.to_numpy().astype("<f4").tobytes())
+        for _, values in samples.scans(name):
+            file.write(values.tobytes())
 
 
 def scan_column(n: int, rows: Any, values: Any) -> NDArray[np.object_]:
@@ -200,39 +152,50 @@ def scan_column(n: int, rows: Any, values: Any) -> NDArray[np.object_]:
     return column
 
 
-def read_arrow(path: Path) -> tuple[LogInfo, Chunk]:
-    """What an Arrow stream holds, up to where it breaks off."""
-    import pyarrow as pa
-
-    batches = list(arrow_batches(path))
-    if not batches:
-        raise LogError(f"{path}: no sample had been written yet")
-    return _samples(pa.Table.from_batches(batches))
+def read_stream(path: Path) -> tuple[LogInfo, Chunk]:
+    """What a stream holds, up to where it breaks off."""
+    with StreamReader(path) as samples:
+        if not len(samples):
+            raise LogError(f"{path}: no sample had been written yet")
+        info = samples.info
+        arrays = {name: np.concatenate(list(samples.column(name))) for name in info.names}
+        scans = {}
+        for name, shape in info.scans.items():
+            rows, values = map(np.concatenate, zip(*samples.scans(name), strict=True))
+            readings = values.reshape(len(rows), *shape)
+            scans[name] = scan_column(len(samples), rows.tolist(), readings)
+    return assembled(arrays, info, scans)
 
 
 def read_parquet(path: Path) -> tuple[LogInfo, Chunk]:
     """What a Parquet file holds."""
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    with pq.ParquetFile(path) as file:
-        return _samples(file.read())
+    try:
+        with pq.ParquetFile(path) as file:
+            return _samples(file.read())
+    except pa.ArrowException as error:
+        raise ValueError(str(error)) from None
 
 
 def read_csv(path: Path, partial: bool = False) -> tuple[LogInfo, Chunk]:
     """What a CSV file holds; of a partial one, its complete lines."""
-    import pyarrow as pa
-    import pyarrow.csv
-
     data = path.read_bytes()
     if partial:
         # A line without its end may have lost digits of its last number.
         data = data[: data.rfind(b"\n") + 1]
     if data.count(b"\n") < 2 and partial:
         raise LogError(f"{path}: no sample had been written yet")
-    names = next(csv.reader(io.StringIO(data.split(b"\n", 1)[0].decode())), [])
-    types = {name: pa.int64() if name in INTEGERS else pa.float64() for name in names}
-    options = pyarrow.csv.ConvertOptions(column_types=types)
-    info, samples = _samples(pyarrow.csv.read_csv(pa.BufferReader(data), convert_options=options))
+    lines = io.StringIO(data.decode())
+    names = next(csv.reader([lines.readline()]), [])
+    info = LogInfo.from_names(names)
+    # Fields by numbers, as names may be any.
+    kinds = np.dtype([(f"f{k}", "<i8" if n in INTEGERS else "<f8") for k, n in enumerate(names)])
+    table = np.zeros(0, kinds)
+    if data.count(b"\n") > 1:
+        table = np.loadtxt(lines, kinds, comments=None, delimiter=",", quotechar='"', ndmin=1)
+    info, samples = assembled({n: table[f"f{k}"] for k, n in enumerate(names)}, info)
     if len(samples.t) > 1:
         span = float(samples.t[-1] - samples.t[0])
         info = replace(info, timestep=span / (len(samples.t) - 1))

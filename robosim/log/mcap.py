@@ -18,10 +18,11 @@ import numpy as np
 from robosim.description.mechanism import Mechanism
 from robosim.errors import LogError
 from robosim.log.columns import INTEGERS, Chunk, LogInfo
-from robosim.log.formats import METADATA, arrow_batches, assembled, scan_column
+from robosim.log.formats import METADATA, assembled, scan_column
 from robosim.log.ros_messages import Message, definition, full_name, stamp
 from robosim.log.ros_rays import reading_of
 from robosim.log.ros_topics import SAMPLES, Topic, fixed_frames, topics_of
+from robosim.log.stream import StreamReader
 from robosim.version import install
 
 MODEL = "/robot_description"
@@ -34,7 +35,7 @@ def check_mcap() -> None:
 
 
 def write_mcap(stream: Path, target: Path, info: LogInfo, robot: Mechanism, model: str) -> None:
-    """Make an MCAP file of an Arrow stream, with a robot's frames and its model as URDF."""
+    """Make an MCAP file of a stream, with a robot's frames and its model as URDF."""
     from mcap_ros2.writer import Writer
 
     topics = topics_of(robot, info)
@@ -48,35 +49,21 @@ def write_mcap(stream: Path, target: Path, info: LogInfo, robot: Mechanism, mode
             writer.write_message(topic, schemas[kind], message, time)
 
         begun = False
-        for batch in _shown(stream):
-            columns = {name: batch.column(name).to_numpy() for name in info.names}
-            scans = {name: batch.column(name) for name in info.scans}
-            for k in range(len(batch)):
-                row: dict[str, Any] = {n: float(column[k]) for n, column in columns.items()}
-                row |= {name: _list(column[k]) for name, column in scans.items()}
-                time = round(1e9 * row["time"])
-                if not begun:
-                    write(MODEL, "std_msgs/String", {"data": model}, time)
-                    write(
-                        "/tf_static",
-                        "tf2_msgs/TFMessage",
-                        fixed_frames(robot, info, stamp(time)),
-                        time,
-                    )
-                    begun = True
-                for topic in topics:
-                    message = topic.message(row, stamp(time))
-                    if message is not None:
-                        write(topic.name, topic.kind, message, time)
+        for row in _shown(stream):
+            time = round(1e9 * row["time"])
+            if not begun:
+                write(MODEL, "std_msgs/String", {"data": model}, time)
+                fixed = fixed_frames(robot, info, stamp(time))
+                write("/tf_static", "tf2_msgs/TFMessage", fixed, time)
+                begun = True
+            for topic in topics:
+                message = topic.message(row, stamp(time))
+                if message is not None:
+                    write(topic.name, topic.kind, message, time)
         said = {"metadata": info.metadata(), "columns": json.dumps(info.names)}
         said |= {"scans": json.dumps(_scan_topics(topics, info))} if info.scans else {}
         writer.add_metadata(METADATA, said)
         writer.finish()
-
-
-def _list(one: Any) -> Any:
-    """A large reading of a sample, or None."""
-    return one.values.to_numpy() if one.is_valid else None
 
 
 def _scan_topics(topics: Sequence[Topic], info: LogInfo) -> dict[str, str]:
@@ -85,18 +72,32 @@ def _scan_topics(topics: Sequence[Topic], info: LogInfo) -> dict[str, str]:
     return {name: first[name] for name in info.scans}
 
 
-def _shown(stream: Path) -> Iterator[Any]:
-    """The batches of a stream, with a bar where someone waits at a terminal."""
+def _shown(stream: Path) -> Iterator[dict[str, Any]]:
+    """The samples of a stream by the names of columns, with a bar where someone waits.
+
+    A large reading is one of them where it is new, and None otherwise.
+    """
     from rich.console import Console
     from rich.progress import Progress
 
-    total = sum(len(batch) for batch in arrow_batches(stream))
     console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("writing messages", total=total)
-        for batch in arrow_batches(stream):
-            yield batch
-            bar.advance(task, len(batch))
+    with (
+        StreamReader(stream) as samples,
+        Progress(console=console, transient=True, disable=not console.is_terminal) as bar,
+    ):
+        task = bar.add_task("writing messages", total=len(samples))
+        first = 0
+        for columns, scans in samples.blocks():
+            n = len(columns["time"])
+            new = {
+                name: dict(zip((rows - first).tolist(), values, strict=True))
+                for name, (rows, values) in scans.items()
+            }
+            for k in range(n):
+                row: dict[str, Any] = {name: float(column[k]) for name, column in columns.items()}
+                yield row | {name: readings.get(k) for name, readings in new.items()}
+            first += n
+            bar.advance(task, n)
 
 
 def read_mcap(path: Path) -> tuple[LogInfo, Chunk]:

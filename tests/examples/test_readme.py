@@ -1,4 +1,4 @@
-"""Snippets run as they are printed: of the README, docs/building.md in a row, docs/dynamics.md.
+"""Snippets run as they are printed: of the README and guides, docs/building.md in a row.
 
 Commands of docs/first-robot.md run with robots that are here, in place of those of packages.
 """
@@ -27,6 +27,7 @@ def snippets(path: Path) -> list[str]:
 
 
 README = snippets(ROOT / "README.md")
+FEATURES = snippets(ROOT / "docs/features.md")
 BUILDING = snippets(ROOT / "docs/building.md")
 DYNAMICS = snippets(ROOT / "docs/dynamics.md")
 INTEGRATORS = snippets(ROOT / "docs/integrators.md")
@@ -35,13 +36,21 @@ PICTURES = snippets(ROOT / "docs/pictures.md")
 MOTORS = snippets(ROOT / "docs/motors.md")
 PARALLEL = snippets(ROOT / "docs/parallel.md")
 ENVIRONMENTS = snippets(ROOT / "docs/environments.md")[1:3]  # others take a robot, or minutes
-SNIPPETS = [*ENVIRONMENTS, *README, "\n".join(BUILDING), "\n".join(DYNAMICS), *INTEGRATORS]
+SNIPPETS = [
+    *ENVIRONMENTS,
+    *README,
+    *FEATURES,
+    "\n".join(BUILDING),
+    "\n".join(DYNAMICS),
+    *INTEGRATORS,
+]
 SNIPPETS += [*SENSING, *PICTURES, *MOTORS, *PARALLEL]
 
 
 def test_there_are_some() -> None:
-    assert (len(README), len(BUILDING), len(DYNAMICS), len(INTEGRATORS)) == (3, 8, 6, 3)
-    assert (len(SENSING), len(PICTURES), len(MOTORS), len(PARALLEL)) == (4, 2, 3, 3)
+    assert (len(README), len(FEATURES), len(BUILDING), len(DYNAMICS)) == (1, 2, 8, 6)
+    assert (len(INTEGRATORS), len(SENSING), len(PICTURES), len(MOTORS)) == (3, 4, 2, 3)
+    assert len(PARALLEL) == 3
 
 
 @pytest.mark.parametrize("snippet", SNIPPETS, ids=range(len(SNIPPETS)))

@@ -24,6 +24,19 @@ def backend() -> Any:
     return module
 
 
+def test_the_tag_on_linux_is_one_that_an_index_takes(
+    backend: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for system, tag in (
+        ("linux-x86_64", "manylinux_2_28_x86_64"),
+        ("linux-aarch64", "manylinux_2_28_aarch64"),
+        ("macosx-14.0-arm64", "macosx_14_0_arm64"),
+        ("win-amd64", "win_amd64"),
+    ):
+        monkeypatch.setattr("sysconfig.get_platform", lambda system=system: system)
+        assert backend.platform_tag() == tag
+
+
 def test_levels_are_those_that_this_processor_has(backend: Any) -> None:
     here, told = levels_here(), {name: alias for alias, name in backend.ALIASES.items()}
     assert backend.checked([told.get(name, name) for name in here], ROOT) == here

@@ -47,6 +47,8 @@ def test_code_says_the_name_in_one_place() -> None:
             assert file.name == "version.py" or DISTRIBUTION not in text, file
             for extra in re.findall(r"\binstall\([\"'](\w+)[\"']\)", text):
                 assert extra in EXTRAS, file
+            for extra in re.findall(r"\bneeded\([^()]*, \"(\w+)\"\)", text):
+                assert extra in EXTRAS, file
             assert not re.search(r'pip install "?robosim', text) or file.name == "version.py", file
     assert PIP.fullmatch(install("gym")).groups() == (DISTRIBUTION, "gym")  # type: ignore[union-attr]
     assert install() == f"pip install {DISTRIBUTION}"
@@ -56,11 +58,14 @@ def test_code_says_the_name_in_one_place() -> None:
 def test_links_of_the_readme_work_on_an_index(source: str | None) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     made = runpy.run_path(str(ROOT / "setup.py"))["for_index"](readme, source)
-    addresses = re.findall(r"\]\(([^)\s]+)\)", made)
+    addresses = re.findall(r"\]\(([^)\s]+)\)|(?:href|src|srcset)=\"([^\"]+)\"", made)
+    addresses = [one or other for one, other in addresses]
     assert all(address.startswith("https://") for address in addresses)
     assert bool(addresses) == (source is not None)
     # The words stay, and with an address the pictures too.
-    assert "[contacts](docs/contacts.md)" in readme
-    linked = "contacts" if source is None else f"[contacts]({source}docs/contacts.md)"
-    assert f"\n{linked}, " in made
-    assert ("![The A1" in made) == (source is not None)
+    assert "[examples](examples) ·" in readme
+    linked = "examples" if source is None else f"[examples]({source}blob/HEAD/examples)"
+    assert f"\n{linked} · " in made
+    for picture in ("![Errors", "<img ", "grasp.py"):
+        assert picture in readme
+        assert (picture in made) == (source is not None)

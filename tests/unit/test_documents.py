@@ -1,8 +1,8 @@
 """The Markdown documents: short lines, short sentences, links that lead somewhere.
 
-What counts as prose is everything but headings, tables, code, formulas between lines of `$$`, and
-pictures. Generated tables below benchmarks/results are not looked at. Guides have shorter sentences
-than the derivation, the log of experiments and the list of changes.
+What counts as prose is everything but headings, tables, code, formulas between lines of `$$`,
+pictures, and lines of HTML. Generated tables below benchmarks/results are not looked at. Guides
+have shorter sentences than the derivation, the log of experiments and the list of changes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ import pytest
 ROOT = Path(__file__).parents[2]
 DOCS = sorted((ROOT / "docs").glob("*.md"))
 DOCUMENTS = [*sorted(ROOT.glob("*.md")), *DOCS, ROOT / "benchmarks/README.md"]
-FOLDERS = "robosim", "loaders", "models", "viz", "tests", "benchmarks", "examples", "docs"
+FOLDERS = (
+    *("robosim", "loaders", "models", "viz", "tests", "benchmarks", "examples", "docs"),
+    "build_backend",
+)
 SOURCES = [
     f"/{file.relative_to(ROOT).as_posix()}"
     for folder in FOLDERS
@@ -31,6 +34,7 @@ NO_GUIDES = {"derivation.md", "experiments-log.md", "CHANGELOG.md"}
 
 ITEM = re.compile(r"\s*(?:[-*]|\d+\.)\s+")
 LINK = re.compile(r"\[([^\]]*)\]\(([^)\s]+)\)")
+TAG = re.compile(r'<[^>]*\b(?:href|src|srcset)="([^"]+)"')
 ONLY_LINK = re.compile(rf"\s*(?:[-*]\s+)?(?:{LINK.pattern}|<?https?://\S+)[.,;:]?\s*")
 ABBREVIATIONS = re.compile(r"\b(e\.g|i\.e|vs|Algs?|Eqs?|Figs?|Sects?)\.")
 VERBS = (
@@ -57,7 +61,7 @@ def prose(text: str) -> Iterator[tuple[int, str]]:
             code = not code
         elif stripped == "$$" and not code:
             formula = not formula
-        elif not code and not formula and not stripped.startswith(("|", "#", "![")):
+        elif not code and not formula and not stripped.startswith(("|", "#", "![", "<")):
             yield number, line
 
 
@@ -139,7 +143,7 @@ def test_no_sentence_begins_with_a_pronoun(document: Path) -> None:
 
 def test_links_lead_somewhere(document: Path) -> None:
     text = re.sub(r"```.*?```", "", document.read_text(encoding="utf-8"), flags=re.DOTALL)
-    for _, address in LINK.findall(text):
+    for address in [*(found for _, found in LINK.findall(text)), *TAG.findall(text)]:
         if re.match(r"[a-z]+:", address):
             continue
         file, _, anchor = address.partition("#")

@@ -22,8 +22,8 @@ FOLDERS = {"robosim": "robosim", **{f: f"robosim.{f}" for f in ("loaders", "mode
 # what is named itself.
 LAYERS = {
     "basics": (
-        "blame", "errors", "progress", "quaternions", "safe_xml", "se3", "submodules", "validation",
-        "version", "xml_repairs",
+        "blame", "errors", "extras", "locks", "progress", "quaternions", "safe_xml", "se3",
+        "submodules", "validation", "version", "xml_repairs",
     ),
     "description": ("description",),
     "compiled": ("compiled",),

@@ -492,3 +492,30 @@ def test_pictures(browser: Any) -> None:
                 frames(shown, 3)
                 photograph(shown, folder / "viewer-dark.png")
         context.close()
+
+
+@pytest.mark.parametrize(
+    ("without", "words"),
+    [
+        ("delete window.DecompressionStream", "This browser has no DecompressionStream: open"),
+        ("HTMLCanvasElement.prototype.getContext = () => null", "This browser has no WebGL: open"),
+        ("", ""),
+    ],
+)
+def test_a_browser_that_is_too_old_is_told(
+    browser: Any, tmp_path: Path, without: str, words: str
+) -> None:
+    robot = robosim.load("cube")
+    sim = robosim.Simulation(robot)
+    recorder = Recorder(robot)
+    recorder.add(0.0, sim.state.x, sim.state.q)
+    page = browser.new_page()
+    page.add_init_script(without)
+    page.goto(recorder.save(tmp_path / "run.html").as_uri())
+    told = page.locator("#unsupported")
+    if words:
+        assert words in until(lambda: told.count() and told.inner_text(), words)
+    else:
+        wait_for(page, "window.robosim")
+        assert told.count() == 0
+    page.close()

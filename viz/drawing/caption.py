@@ -7,6 +7,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from robosim.extras import needed
+
 Picture = NDArray[np.uint8]
 
 MARGIN, INSET, RADIUS = 12, 12, 8  # [pixels]
@@ -17,10 +19,12 @@ SMALLEST = 240  # pixels along the shorter edge of a picture with room for it
 
 def captioned(picture: Picture, name: str, time: float) -> Picture:
     """A copy of a picture (height, width, 3) with a name and a time [s], if there is room."""
-    from PIL import Image, ImageDraw, ImageFont
-
     if min(picture.shape[:2]) < SMALLEST:
         return picture
+    Image, ImageDraw, ImageFont = (
+        needed(f"PIL.{name}", "names in pictures need Pillow", "pictures")
+        for name in ("Image", "ImageDraw", "ImageFont")
+    )
     fonts = [ImageFont.load_default(size) for size in (NAME, TIME)]
     lines = (name, fonts[0]), (f"t = {time:.2f} s", fonts[1])
     # Figures change from picture to picture, and the box does not.

@@ -16,6 +16,7 @@ from robosim.compiled.drawing import Meshes, to_linear
 from robosim.compiled.records.drawing import PART, TEXTURE
 from robosim.description.body import Geometry
 from robosim.errors import ViewerError
+from robosim.extras import needed
 from robosim.validation import Array
 from robosim.viz.drawing.levels import Level, is_solid, levels_of
 from robosim.viz.shapes import Triangles, triangles
@@ -196,17 +197,16 @@ class Gathered:
 
     def _texture(self, geometry: Geometry) -> tuple[int, int]:
         """(first, number) of the levels of a texture: the image, and half as large each time."""
-        from PIL import Image, UnidentifiedImageError
-
         image = geometry.texture
         assert image is not None
         key = bytes(image)
         if key in self._images:
             return self._images[key]
+        Image = needed("PIL.Image", "textures in pictures need Pillow", "pictures")
         try:
             with Image.open(io.BytesIO(key)) as file:
                 texels = np.asarray(file.convert("RGB"), dtype=float) / 255.0
-        except (UnidentifiedImageError, OSError) as error:
+        except OSError as error:
             raise ViewerError(f"the texture of '{geometry.name}' cannot be read: {error}") from None
         level, first = to_linear(texels), len(self._textures)
         while True:

@@ -25,6 +25,9 @@ from numba import config
 
 PACKAGE = Path(__file__).parents[2]
 UNUSED = 30 * 86400.0
+# Characters of a folder: Windows opens no file whose path has 260, and names of files here have
+# up to 170.
+LONGEST = 259 - 170 if os.name == "nt" else 4096
 
 
 def is_writable(folder: Path) -> bool:
@@ -56,6 +59,8 @@ def cache_folder() -> Path | None:
     users = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "robosim"
     asked = [Path(config.CACHE_DIR)] if config.CACHE_DIR else []
     for base in (*asked, PACKAGE / "kernels" / "__pycache__", users):
+        if len(str(base / name)) > LONGEST:
+            continue
         is_new = not (base / name).exists()
         if is_writable(base / name):
             mark_used(base / name)

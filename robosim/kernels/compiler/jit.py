@@ -40,15 +40,11 @@ from numba.core.compiler_machinery import FunctionPass, PassManager, register_pa
 from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 
+from robosim import locks
 from robosim.kernels.compiler import cache
 from robosim.kernels.compiler.dense import Dense, dense
 from robosim.kernels.compiler.lowered import Lowered
 from robosim.kernels.compiler.lowering import KernelLowering, digest_of_types
-
-try:
-    import fcntl
-except ImportError:  # without it, two processes may compile the same function
-    fcntl = None  # type: ignore[assignment]
 
 # Errors of loading a file that is cut off, or that refers to names of other sources.
 UNREADABLE = (
@@ -120,7 +116,8 @@ class KernelCache(FunctionCache):
         super().__init__(function)
         self._inside = [cell.cell_contents for cell in function.__closure__ or ()]
         self._ahead, self.saved = None, None  # `saved` is in the cache already
-        self._name = f"{function.__module__}.{function.__qualname__}"[:100]
+        whole = f"{function.__module__}.{function.__qualname__}"[:100]
+        self._name = whole.replace("<", "").replace(">", "")  # as numba names its files
         if cache.AHEAD is not None and type(self) is KernelCache:
             self._ahead = AheadCache(function)
 
@@ -152,12 +149,12 @@ class KernelCache(FunctionCache):
         All types share an index file, which only one process at a time may change.
         """
         file = None
-        if fcntl is not None and cache.FOLDER is not None:
+        if cache.FOLDER is not None:
             name = f"{self._name}.turn"
             with suppress(OSError):
                 Path(cache.FOLDER).mkdir(parents=True, exist_ok=True)
                 file = (Path(cache.FOLDER) / name).open("w")
-                fcntl.flock(file, fcntl.LOCK_EX)
+                locks.take(file)
         try:
             yield
         finally:

@@ -8,7 +8,9 @@ the ``<joint>.torque`` of each motor, or the control of each actuator of the fil
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from robosim.description.mechanism import Mechanism
 from robosim.errors import LogError, RobosimError
 from robosim.log import read_log
 from robosim.log.columns import POSITION, TORQUE, VELOCITY, base_columns
+from robosim.log.formats import check_parquet
 from robosim.referee.audit.runs import HELD, TORQUES, Array
 
 TIMES = ("time", "t", "timestamp", "seconds")
@@ -65,13 +68,27 @@ def columns_of(path: Path) -> dict[str, Array]:
         log = read_log(path)
         return {name: np.asarray(log.column(name), dtype=float) for name in log.names}
     try:
-        import pyarrow as pa
-        import pyarrow.csv
-        import pyarrow.parquet
-
-        table = pa.csv.read_csv(path) if suffix == ".csv" else pa.parquet.read_table(path)
+        return _of_csv(path) if suffix == ".csv" else _of_parquet(path)
     except (OSError, ValueError) as error:
         raise LogError(f"{path}: cannot be read: {error}") from None
+
+
+def _of_csv(path: Path) -> dict[str, Array]:
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        names, *rows = [row for row in csv.reader(file) if row] or [[]]
+    found = {}
+    for name, column in zip(names, zip(*rows, strict=True), strict=True):
+        with suppress(ValueError):  # other columns hold texts
+            found[name.strip()] = np.array([float(cell) if cell else np.nan for cell in column])
+    return found
+
+
+def _of_parquet(path: Path) -> dict[str, Array]:
+    check_parquet()
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(path)
     found = {}
     for name in table.column_names:
         column = table.column(name)
