@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 from robosim.description.inertial import Inertial, merge
 from robosim.description.inertias import turnable
 from robosim.errors import LoadError
-from robosim.loaders.elements import Link
-from robosim.loaders.tree import Group, PlacedLink
+from robosim.loaders.tree import Group, PlacedLink, origin
 
 Array = NDArray[np.float64]
 
@@ -56,25 +55,26 @@ def _of_link(placed: PlacedLink) -> Inertial | None:
         )
     if inertial.mass == 0 and not np.any(inertial.inertia):
         return None
-    R, p = inertial.origin
+    R, p = origin(inertial.origin)
     R_top = placed.R @ R
     inertia = R_top @ inertial.inertia @ R_top.T
     return Inertial(inertial.mass, placed.p + placed.R @ p, (inertia + inertia.T) / 2)
 
 
-def _notice_impossible(link: Link, warnings: list[str]) -> None:
-    inertial = link.inertial
+def _notice_impossible(link: object, warnings: list[str]) -> None:
+    inertial = getattr(link, "inertial", None)
     if inertial is None:
         return
     moments = np.linalg.eigvalsh(inertial.inertia)
     values = moments.tolist()
+    name = getattr(link, "name", "")
     if moments[0] < -1e-12 * abs(moments[2]):
         warnings.append(
-            f"link '{link.name}': the inertia is not positive definite, its principal moments "
-            f"are {values}; merged into another body as it is"
+            f"link '{name}': the inertia is not positive definite, its principal moments are "
+            f"{values}; merged into another body as it is"
         )
     elif moments[0] + moments[1] < moments[2] * (1 - 1e-9):
         warnings.append(
-            f"link '{link.name}': the principal moments of inertia {values} break the triangle "
+            f"link '{name}': the principal moments of inertia {values} break the triangle "
             "inequality; no real body has them"
         )

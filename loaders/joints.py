@@ -11,9 +11,8 @@ from robosim.description.inertial import Inertial
 from robosim.description.joint import Joint, SafetyLimits
 from robosim.description.names import free_name
 from robosim.errors import LoadError
-from robosim.loaders.elements import Joint as UrdfJoint
 from robosim.loaders.schema import JOINT_KINDS, UNLIMITED
-from robosim.loaders.tree import Group
+from robosim.loaders.tree import Group, origin
 
 # Kinds without an axis.
 _WITHOUT_AXIS = ("floating", "spherical", "fixed_orientation")
@@ -57,13 +56,12 @@ def urdf_joint(
         For a zero axis, missing or wrong limits, negative damping or friction.
     """
     joint, placed = group.joint, group.parent_link
-    assert joint is not None
     element = f"joint '{joint.name}'"
-    R, p = joint.origin
+    R, p = origin(joint.origin)
     if placed is not None:
         R, p = placed.R @ R, placed.p + placed.R @ p
     kind = JOINT_KINDS[joint.type]
-    axis = np.array((0.0, 0.0, 1.0)) if kind in _WITHOUT_AXIS else joint.axis
+    axis = np.array((0.0, 0.0, 1.0)) if kind in _WITHOUT_AXIS else np.asarray(joint.axis)
     if np.linalg.norm(axis) < 1e-12:
         raise LoadError(f"the axis must not be zero, not {axis.tolist()}", element=element)
     limits = _limits(joint, element, warnings)
@@ -80,13 +78,13 @@ def urdf_joint(
         damping=damping,
         friction=friction,
         continuous=joint.type == "continuous",
-        safety=_safety(joint.safety),
+        safety=_safety(joint.safety_controller),
         via=() if placed is None else placed.via,
         **limits,
     )
 
 
-def _limits(joint: UrdfJoint, element: str, warnings: list[str]) -> dict[str, Any]:
+def _limits(joint: Any, element: str, warnings: list[str]) -> dict[str, Any]:
     limit = joint.limit
     bounded = joint.type in ("revolute", "prismatic")
     if limit is None:
@@ -94,14 +92,13 @@ def _limits(joint: UrdfJoint, element: str, warnings: list[str]) -> dict[str, An
             hint = "; 'continuous' is the type without one" if joint.type == "revolute" else ""
             raise LoadError(f"a {joint.type} joint needs a <limit>{hint}", element=element)
         return {}
-    if not bounded and {"lower", "upper"} & set(limit):
+    if not bounded and (limit.lower is not None or limit.upper is not None):
         warnings.append(
             f"{element}: 'lower' and 'upper' of its <limit> mean nothing, as the type is "
             f"'{joint.type}'"
         )
     found: dict[str, Any] = {}
-    for name in ("effort", "velocity"):
-        value = limit.get(name)
+    for name, value in (("effort", limit.effort), ("velocity", limit.velocity)):
         if value is None:
             if bounded:
                 warnings.append(f"{element}: <limit> without '{name}' is taken as unlimited")
@@ -116,7 +113,7 @@ def _limits(joint: UrdfJoint, element: str, warnings: list[str]) -> dict[str, An
         found[f"{name}_limit"] = value if value < UNLIMITED else np.inf
     if bounded:
         # The format's default of both is zero.
-        lower, upper = limit.get("lower", 0.0), limit.get("upper", 0.0)
+        lower, upper = limit.lower or 0.0, limit.upper or 0.0
         if lower > upper:
             raise LoadError(
                 f"limits are the wrong way round: lower {lower}, upper {upper}",
@@ -134,16 +131,18 @@ def _limits(joint: UrdfJoint, element: str, warnings: list[str]) -> dict[str, An
     return found
 
 
-def _safety(controller: dict[str, float] | None) -> SafetyLimits | None:
+def _safety(controller: Any) -> SafetyLimits | None:
     if controller is None:
         return None
     names = ("soft_lower_limit", "soft_upper_limit", "k_position", "k_velocity")
-    return SafetyLimits(*(controller.get(name, 0.0) for name in names))
+    return SafetyLimits(*(float(getattr(controller, name) or 0.0) for name in names))
 
 
-def _resistance(dynamics: dict[str, float], element: str) -> tuple[float, float]:
-    """(damping, friction) of a joint's <dynamics>, which may be empty."""
-    values = dynamics.get("damping", 0.0), dynamics.get("friction", 0.0)
+def _resistance(dynamics: Any, element: str) -> tuple[float, float]:
+    """(damping, friction) of a joint's <dynamics>, which yourdfpy returns as text."""
+    if dynamics is None:
+        return 0.0, 0.0
+    values = float(dynamics.damping or 0.0), float(dynamics.friction or 0.0)
     for name, value in zip(("damping", "friction"), values, strict=True):
         if value < 0:
             raise LoadError(

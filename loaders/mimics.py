@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from robosim.description.joint import Joint
 from robosim.description.springs import Coupling
 from robosim.errors import LoadError
-from robosim.loaders.elements import Robot
 
 # Difference by which limits of a mimic joint may be narrower without a warning [rad or m].
 _NARROWER = 1e-6
 
 
 def couple(
-    robot: Robot, joints: Sequence[Joint], warnings: list[str]
+    robot: Any, joints: Sequence[Joint], warnings: list[str]
 ) -> tuple[tuple[Joint, ...], tuple[Coupling, ...]]:
     """The joints, with mimic joints that have no limits and no actuator, and the couplings.
 
@@ -26,7 +26,7 @@ def couple(
 
     Parameters
     ----------
-    robot : elements.Robot
+    robot : yourdfpy robot
     joints : sequence of Joint
         The joints for the file's moving joints.
     warnings : list of str
@@ -40,9 +40,9 @@ def couple(
     ours = {joint.name: joint for joint in joints}
     known = {joint.name for joint in robot.joints}
     mimics = {j.name: j.mimic for j in robot.joints if j.mimic is not None and j.name in ours}
-    lost = [name for name, mimic in mimics.items() if mimic[0] not in known]
+    lost = [name for name, mimic in mimics.items() if mimic.joint not in known]
     if lost:
-        missing = ", ".join(dict.fromkeys(mimics[name][0] for name in lost))
+        missing = ", ".join(dict.fromkeys(mimics[name].joint for name in lost))
         warnings.append(
             f"mimic joints move on their own, as what they mimic ({missing}) does not exist: "
             f"{', '.join(lost)}"
@@ -61,20 +61,22 @@ def couple(
     return tuple(ours.values()), tuple(couplings)
 
 
-def _coupling(joints: dict[str, Joint], name: str, mimic: tuple[str, float, float]) -> Coupling:
+def _coupling(joints: dict[str, Joint], name: str, mimic: Any) -> Coupling:
     element = f"joint '{name}': <mimic>"
-    source, ratio, offset = mimic
-    if source not in joints:
-        raise LoadError(f"joint '{source}' is fixed; make '{name}' fixed as well", element=element)
-    for joint in (joints[name], joints[source]):
+    if mimic.joint not in joints:
+        raise LoadError(
+            f"joint '{mimic.joint}' is fixed; make '{name}' fixed as well", element=element
+        )
+    for joint in (joints[name], joints[mimic.joint]):
         if joint.nv != 1:
             raise LoadError(
                 f"needs joints with a single coordinate; '{joint.name}' is '{joint.kind}'",
                 element=element,
             )
-    if source == name:
+    if mimic.joint == name:
         raise LoadError("a joint cannot mimic itself", element=element)
-    return Coupling(name, name, source, ratio, offset)
+    ratio = 1.0 if mimic.multiplier is None else float(mimic.multiplier)
+    return Coupling(name, name, mimic.joint, ratio, float(mimic.offset or 0.0))
 
 
 def _refuse_circle(source: dict[str, str]) -> None:

@@ -1,6 +1,7 @@
-"""Checks of the elements of a URDF file, before `robosim.loaders.elements` reads them.
+"""Checks of the elements of a URDF file, before yourdfpy reads them.
 
-Errors name the line, the link or joint, the element and the value. The caller adds the file, as
+yourdfpy raises a bare ValueError for an invalid number, and skips many missing values. The checks
+here name the line, the link or joint, the element and the value. The caller adds the file, as
 several files may be read together.
 """
 
@@ -169,7 +170,7 @@ def numbers(
 
 
 def check(root: etree._Element) -> None:
-    """Raise a LoadError for the first element of a URDF tree that cannot be read.
+    """Raise a LoadError for the first element of a URDF tree that yourdfpy could not read.
 
     Elements that do not describe the mechanism, such as sensors and plugins, are skipped.
     Extensions of the format are checked where they are read.

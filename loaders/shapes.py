@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from robosim import quaternions
 from robosim.description.body import Geometry
 from robosim.errors import LoadError, MissingExtraError, MissingFileError
-from robosim.loaders.elements import Item, Robot, Shape
 from robosim.loaders.meshes import Colour, MeshCache
 from robosim.loaders.packages import FileFinder
-from robosim.loaders.tree import Group, PlacedLink
+from robosim.loaders.tree import Group, PlacedLink, origin
 
 Array = NDArray[np.float64]
 
@@ -26,7 +25,7 @@ class Shapes:
 
     Parameters
     ----------
-    robot : elements.Robot
+    robot : yourdfpy robot
     finder : FileFinder
     meshes : MeshCache
     touches : bool
@@ -44,7 +43,7 @@ class Shapes:
         Links with collision shapes that have no volume.
     """
 
-    def __init__(self, robot: Robot, finder: FileFinder, meshes: MeshCache, touches: bool) -> None:
+    def __init__(self, robot: Any, finder: FileFinder, meshes: MeshCache, touches: bool) -> None:
         self._finder = finder
         self._touches = touches
         self._meshes = meshes
@@ -56,8 +55,8 @@ class Shapes:
         defined = [visual.material for link in robot.links for visual in link.visuals]
         self._colours: dict[str, Colour] = {}
         for material in [*robot.materials, *defined]:
-            if material is not None and material.rgba is not None and material.name:
-                self._colours.setdefault(material.name, _clipped(material.rgba))
+            if material is not None and material.color is not None and material.name:
+                self._colours.setdefault(material.name, _clipped(material.color.rgba))
 
     def visuals(self, group: Group, center: Array) -> tuple[Geometry, ...]:
         """The visual geometry of a group, in its axes, positions from `center` (3,)."""
@@ -77,23 +76,23 @@ class Shapes:
             for shape in self._geometry(placed, collision, center, None, outline=True)
         )
 
-    def _colour(self, visual: Item) -> Colour | None:
+    def _colour(self, visual: Any) -> Colour | None:
         material = visual.material
         if material is None:
             return None
-        if material.rgba is not None:
-            return _clipped(material.rgba)
-        return self._colours.get(material.name or "")
+        if material.color is not None:
+            return _clipped(material.color.rgba)
+        return self._colours.get(material.name)
 
     def _geometry(
         self,
         placed: PlacedLink,
-        item: Item,
+        item: Any,
         center: Array,
         colour: Colour | None,
         outline: bool = False,
     ) -> list[Geometry]:
-        R, p = item.origin
+        R, p = origin(item.origin)
         place: dict[str, Any] = {
             "position": placed.p + placed.R @ p - center,
             "quaternion": quaternions.from_matrix(placed.R @ R),
@@ -114,7 +113,7 @@ class Shapes:
                 raise
             (self.untouched if outline else self.undrawn).append(shape.mesh.filename)
             return []
-        scale = shape.mesh.scale
+        scale = np.ones(3) if shape.mesh.scale is None else np.ones(3) * shape.mesh.scale
         try:
             if outline:
                 parts: Any = [self._meshes.outline(file, scale)]
@@ -145,20 +144,19 @@ def _clipped(rgba: Any) -> Colour:
     return r, g, b, a
 
 
-def _primitive(shape: Shape, colour: Colour, place: dict[str, Any]) -> Geometry:
+def _primitive(shape: Any, colour: Colour, place: dict[str, Any]) -> Geometry:
     if shape.box is not None:
-        return Geometry("box", size=shape.box, rgba=colour, **place)
+        return Geometry("box", size=tuple(shape.box.size), rgba=colour, **place)
     if shape.sphere is not None:
-        return Geometry("sphere", size=(shape.sphere,), rgba=colour, **place)
+        return Geometry("sphere", size=(shape.sphere.radius,), rgba=colour, **place)
     if shape.ellipsoid is not None:
-        return Geometry("ellipsoid", size=shape.ellipsoid, rgba=colour, **place)
+        return Geometry("ellipsoid", size=tuple(shape.ellipsoid), rgba=colour, **place)
     kind = "cylinder" if shape.capsule is None else "capsule"
     tube = shape.cylinder or shape.capsule
-    assert tube is not None
     return Geometry(kind, size=(tube.radius, tube.length), rgba=colour, **place)
 
 
-def _flat(shape: Shape, place: dict[str, Any]) -> list[Geometry] | None:
+def _flat(shape: Any, place: dict[str, Any]) -> list[Geometry] | None:
     """Shapes that touch as one without volume does; None for a shape with a volume.
 
     A point is a sphere of radius zero, a line its two ends, and a plate or disc has `THICKNESS`.
@@ -166,12 +164,11 @@ def _flat(shape: Shape, place: dict[str, Any]) -> list[Geometry] | None:
     if shape.sphere is not None:
         return None
     if shape.ellipsoid is not None:
-        edges = 2 * np.array(shape.ellipsoid)
+        edges = 2 * np.array(shape.ellipsoid, dtype=float)
     elif shape.box is not None:
-        edges = np.array(shape.box)
+        edges = np.array(shape.box.size, dtype=float)
     else:
         tube = shape.cylinder or shape.capsule
-        assert tube is not None
         if shape.capsule is not None and tube.radius > 0:
             return None if tube.length > 0 else [Geometry("sphere", (tube.radius,), **place)]
         edges = np.array((2 * tube.radius, 2 * tube.radius, tube.length))

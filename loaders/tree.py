@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robosim.errors import LoadError
-from robosim.loaders.elements import Joint as UrdfJoint
-from robosim.loaders.elements import Link, Robot
 
 Array = NDArray[np.float64]
 
@@ -21,7 +20,7 @@ class PlacedLink:
     The fixed joint `by` connects it to the link `above`; both are None for the topmost link.
     """
 
-    link: Link
+    link: Any
     R: Array
     p: Array
     above: PlacedLink | None = None
@@ -47,14 +46,14 @@ class Group:
     links : list of PlacedLink
     parent : int or None
         Index of the parent group.
-    joint : elements.Joint or None
+    joint : yourdfpy joint or None
         The joint from `parent_link` to the topmost link.
     parent_link : PlacedLink or None
     """
 
     links: list[PlacedLink] = field(default_factory=list)
     parent: int | None = None
-    joint: UrdfJoint | None = None
+    joint: Any = None
     parent_link: PlacedLink | None = None
 
     @property
@@ -63,8 +62,15 @@ class Group:
         return str(self.links[0].link.name)
 
 
-def find_groups(robot: Robot) -> list[Group]:
-    """The groups of a robot, depth first, children in the order of their joints.
+def origin(matrix: Array | None) -> tuple[Array, Array]:
+    """(R (3, 3), p (3,)) of an origin element, which may be missing."""
+    if matrix is None:
+        return np.eye(3), np.zeros(3)
+    return np.array(matrix[:3, :3]), np.array(matrix[:3, 3])
+
+
+def find_groups(robot: Any) -> list[Group]:
+    """The groups of a yourdfpy robot, depth first, children in the order of their joints.
 
     Raises
     ------
@@ -76,7 +82,7 @@ def find_groups(robot: Robot) -> list[Group]:
     root = _root(robot)
     groups: list[Group] = []
     # Stack of joints with their parents' groups; not recursive, as chains may be very long.
-    stack: list[tuple[UrdfJoint, int, PlacedLink]] = []
+    stack: list[tuple[Any, int, PlacedLink]] = []
 
     def enter(index: int, placed: PlacedLink) -> None:
         groups[index].links.append(placed)
@@ -89,7 +95,7 @@ def find_groups(robot: Robot) -> list[Group]:
         joint, index, parent_link = stack.pop()
         reached.add(joint.child)
         if joint.type == "fixed":
-            R, p = joint.origin
+            R, p = origin(joint.origin)
             p = parent_link.p + parent_link.R @ p
             placed = PlacedLink(links[joint.child], parent_link.R @ R, p, parent_link, joint.name)
             enter(index, placed)
@@ -100,9 +106,9 @@ def find_groups(robot: Robot) -> list[Group]:
     return groups
 
 
-def _children(robot: Robot, links: dict[str, Link]) -> dict[str, list[UrdfJoint]]:
-    children: dict[str, list[UrdfJoint]] = {name: [] for name in links}
-    into: dict[str, UrdfJoint] = {}
+def _children(robot: Any, links: dict[str, Any]) -> dict[str, list[Any]]:
+    children: dict[str, list[Any]] = {name: [] for name in links}
+    into: dict[str, Any] = {}
     for joint in robot.joints:
         element = f"joint '{joint.name}'"
         for role, name in (("parent", joint.parent), ("child", joint.child)):
@@ -125,7 +131,7 @@ def _children(robot: Robot, links: dict[str, Link]) -> dict[str, list[UrdfJoint]
     return children
 
 
-def _root(robot: Robot) -> str:
+def _root(robot: Any) -> str:
     hanging = {joint.child for joint in robot.joints}
     roots = [link.name for link in robot.links if link.name not in hanging]
     if not roots:
@@ -138,7 +144,7 @@ def _root(robot: Robot) -> str:
     return str(roots[0])
 
 
-def _refuse_cycle(joints: list[UrdfJoint]) -> None:
+def _refuse_cycle(joints: list[Any]) -> None:
     """Raise an error that names the links of a cycle among joints without a root."""
     if not joints:
         return

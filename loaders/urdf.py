@@ -29,7 +29,6 @@ from robosim.loaders import (
     carriers,
     dialect,
     drake_joints,
-    elements,
     gazebo,
     inertials,
     leniency,
@@ -117,7 +116,7 @@ def _build(
     leniency.leave_out(root, path.name.partition(".")[0], warnings)
     schema.check(root)
     extensions = gazebo.read(root, warnings)
-    robot = elements.read(root)
+    robot = dialect.read(root)
     groups = find_groups(robot)
     merged = [inertials.of_group(group, warnings) for group in groups]
     finder = FileFinder(path, options.package_dirs)

@@ -17,10 +17,9 @@ from robosim.loaders.meshes import in_utf8
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-# Of the extra "all", and what a package of it or one that is no longer needed would bring along.
+# Of the extra "all", and what packages bring along that the main job does not use.
 EXTRAS = ("collada", "matplotlib", "PIL", "pyarrow")
-BESIDE = ("IPython", "charset_normalizer", "chardet", "jsonschema", "meshcat", "networkx",
-          "pandas", "shapely", "yourdfpy", "zmq")  # fmt: skip
+BESIDE = ("IPython", "jsonschema", "manifold3d", "pandas", "shapely", "zmq")
 
 BOX = trimesh.creation.box((0.1, 0.2, 0.3))
 URDF = """<robot name="thing"><link name="body">
@@ -55,7 +54,7 @@ def test_all_is_what_the_other_extras_of_files_and_pictures_are() -> None:
     assert sorted(re.match(r"\w+", one)[0] for one in needed) == [  # type: ignore[index]
         "matplotlib", "pillow", "pyarrow", "pycollada",
     ]  # fmt: skip
-    assert not any(one.startswith(("pyarrow", "matplotlib", "pillow", "pycollada", "meshcat"))
+    assert not any(one.startswith(("pyarrow", "matplotlib", "pillow", "pycollada"))
                    for one in PROJECT["dependencies"])  # fmt: skip
 
 
@@ -77,7 +76,7 @@ def test_the_main_job_needs_few_packages(log: str, tmp_path: Path) -> None:
     )
     *_, brought, hulls = told(code, tmp_path).splitlines()
     assert {"numpy", "numba", "llvmlite", "lxml", "typer", "rich"} <= set(brought.split())
-    assert not {"trimesh", "networkx", *EXTRAS} & set(brought.split())
+    assert not {"networkx", *EXTRAS} & set(brought.split())
     assert hulls == "False"
     shown = told(f"import robosim; log = robosim.Log.load({log!r}); print(len(log))", tmp_path)
     assert shown == "100\n"

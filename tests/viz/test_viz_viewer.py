@@ -12,7 +12,6 @@ import textwrap
 import time
 import urllib.error
 import urllib.request
-from importlib.resources import files
 
 import numpy as np
 import psutil
@@ -232,11 +231,15 @@ def test_importing_the_viewer_is_light():
     assert done.stdout.strip() == "[]"
 
 
-def test_the_page_has_the_viewer_that_it_was_written_for():
-    """meshcat's script is put into pages as its package has it, with its licences."""
-    script = files("robosim.viz") / "web" / "meshcat.min.js"
-    found = hashlib.sha256(script.read_bytes()).hexdigest()
-    assert found == "dd07b95fb6957cf6c18ee7cf3909b6eb28214995142428171a60d76c3358211f"
-    made = page.live_page("title")
-    assert script.read_text(encoding="utf-8") in made
-    assert "Copyright (c) 2018 Robin Deits" in made
+def test_the_page_has_the_viewer_that_it_was_written_for_and_no_other(tmp_path, monkeypatch):
+    """meshcat's script is put into pages: one that was changed, or is away, is refused."""
+    bundle = page._meshcat_viewer() / page.BUNDLE
+    assert hashlib.sha256(bundle.read_bytes()).hexdigest() == page.BUNDLE_SHA256
+    assert bundle.read_text(encoding="utf-8") in page.live_page("title")
+    monkeypatch.setattr(page, "_meshcat_viewer", lambda: tmp_path)
+    with pytest.raises(ViewerError, match=r"cannot be read: .*main\.min\.js.*pip install"):
+        page.live_page("title")
+    (tmp_path / "dist").mkdir()
+    (tmp_path / page.BUNDLE).write_bytes(bundle.read_bytes() + b" ")
+    with pytest.raises(ViewerError, match=r"not the viewer of meshcat 0\.3\.2.*pip install"):
+        page.live_page("title")
