@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 LEVELS = {"x86_64": "x86-64-v3,x86-64-v4", "aarch64": "aarch64"}
 LARGEST = 100e6  # bytes of a file, of which an index takes no more
-INSTALLED = 550.0  # MB that an installed wheel may take, with all that it needs
+INSTALLED = 750.0  # MB that an installed wheel may take, with all that it needs
 JOB = ("simulate", "a1", "--controller", "stand", "--seconds", "2", "--log", "run.csv", "--view")
 
 
