@@ -111,9 +111,18 @@ def controls(robot: Mechanism, n: int, controller: Any, timestep: float) -> Cont
     return Controls(control.gains[None], None, (control,) if control.moves else ())
 
 
+def numbers(name: str, value: ArrayLike) -> Array:
+    """An array of numbers, or a ControllerError."""
+    try:
+        return np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        told = "; a controller is given by `controller=`" if callable(value) else ""
+        raise ControllerError(f"{name} must be numbers, not {value!r}{told}") from None
+
+
 def by_step(name: str, value: ArrayLike, robot: Mechanism, n: int, steps: int) -> Array:
     """Values (n or 1, steps or 1, nu), checked."""
-    array = np.asarray(value, dtype=float)
+    array = numbers(name, value)
     nu = robot.nu
     shapes = {
         (nu,): (1, 1, nu),
@@ -138,7 +147,7 @@ def by_step(name: str, value: ArrayLike, robot: Mechanism, n: int, steps: int) -
 
 def by_state(name: str, value: ArrayLike, robot: Mechanism, n: int) -> Array:
     """Values (nu,) for all states, or (n, nu), checked."""
-    array = np.asarray(value, dtype=float)
+    array = numbers(name, value)
     if array.shape not in ((robot.nu,), (n, robot.nu)):
         raise ControllerError(
             f"{name} must have shape ({robot.nu},) or ({n}, {robot.nu}), not {array.shape}"

@@ -35,6 +35,8 @@ class DCMotor:
     Torques are held over a step. So the back-EMF damps stably only if the time step is short
     against the mechanical time constant, ``R J / (N^2 Kt Ke)`` for the joint's inertia J.
 
+    The numbers are read when a run begins or `Motors.reset` is called.
+
     Parameters
     ----------
     resistance : float or (nu,) [ohm]

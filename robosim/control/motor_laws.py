@@ -42,6 +42,8 @@ class PID:
     - "back-calculation": I also moves by (limited - unlimited command) / `tracking_time` per
       second.
 
+    Gains and limits are read when a run begins or `Motors.reset` is called; targets at any time.
+
     Parameters
     ----------
     target : (nu,), (n, nu), or a function of times (n,) [s] that returns targets (n, nu)

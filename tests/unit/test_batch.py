@@ -283,6 +283,8 @@ def test_what_is_wrong_is_told(feet: Any) -> None:
         batch.set_state(np.where(np.arange(N)[:, None] == 3, np.nan, q))
     with pytest.raises(ControllerError, match=r"torques must have shape .* not \(3,\)"):
         batch.rollout(2, np.zeros(3))
+    with pytest.raises(ControllerError, match=r"torques must be numbers, .*`controller=`"):
+        batch.rollout(3, PD(batch.robot, batch.robot.home[7:], 1.0, 0.1))
     with pytest.raises(ControllerError, match="kp must be finite"):
         batch.rollout(2, kp=np.full(robot.nu, np.nan))
     with pytest.raises(ControllerError, match="needs a compiled controller"):
