@@ -1,7 +1,8 @@
 """``python -m benchmarks.comparison``: writes docs/comparison.md from the referee's results.
 
 Runs `robosim bench referee` in this environment, with every simulator that is installed, and
-writes its results to benchmarks/results, and the page with its picture to docs. ``--from-results``
+writes its results to benchmarks/results, and the page with its picture to docs. ``--peers genesis``
+runs these simulators alone, beside robosim, and keeps the results of the others. ``--from-results``
 writes the page anew from results that exist. A page of an earlier year is kept under its year.
 """
 
@@ -11,7 +12,6 @@ import argparse
 import datetime
 import json
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,7 +20,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from robosim.bench.referee import race
 from robosim.bench.referee.motions import ENGINES, MOTIONS, SCRIPTS, Motion, script
+from robosim.bench.report import Row, Timing
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS, PAGE = ROOT / "benchmarks/results", ROOT / "docs/comparison.md"
@@ -208,20 +212,66 @@ def kept(text: str, year: str) -> Path | None:
     return PAGE.with_name(f"comparison-{found.group(1)}.md")
 
 
+def joined(old: dict[str, Any], new: dict[str, Any], peers: list[str]) -> dict[str, Any]:
+    """Old results with those of some simulators from a later run.
+
+    Their targets compare times with those of robosim in the same run.
+    """
+    who = {ENGINES[peer] for peer in peers}
+
+    def of_them(target: dict[str, Any]) -> bool:
+        return any(f"smallest error of {name} /" in target["what"] for name in who)
+
+    rows = [row for row in old["rows"] if row["who"] not in who]
+    targets = [one for one in old["targets"] if not of_them(one)]
+    versions = old["machine"]["peers"] | {peer: new["machine"]["peers"][peer] for peer in peers}
+    return old | {
+        "date": new["date"],
+        "rows": rows + [row for row in new["rows"] if row["who"] in who],
+        "targets": targets + [one for one in new["targets"] if of_them(one)],
+        "machine": old["machine"] | {"peers": versions},
+    }
+
+
+def _row(told: dict[str, Any]) -> Row:
+    """A row of results, with the median as its only time."""
+    timing = None
+    if "cpu_us" in told:
+        timing = Timing((told["cpu_us"],), (told["wall_us"],))
+    errors = {name: np.nan if one is None else one for name, one in told["errors"].items()}
+    return Row(told["who"], told["settings"], timing, errors, told["size"], told["figures"])
+
+
+def picture(told: dict[str, Any]) -> None:
+    """Draw all results beside the page."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(layout="constrained")
+    race.draw_motions([_row(row) for row in told["rows"]], figure)
+    figure.suptitle("referee: errors over CPU times where the right answer is known", fontsize=11)
+    figure.savefig(PAGE.with_suffix(".png"), dpi=130)
+
+
 def main() -> None:
     """Run the referee and write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--peers", nargs="+", choices=race.PEERS, help="run these alone")
     parser.add_argument("--from-results", action="store_true", help="write the page only")
     wanted = parser.parse_args()
     results = RESULTS / "referee.json"
     if not wanted.from_results:
         with tempfile.TemporaryDirectory() as folder:
             command = [sys.executable, "-m", "robosim", "bench", "referee", "--out", folder]
+            if wanted.peers:
+                command += ["--peers", ",".join(wanted.peers)]
             subprocess.run(command, check=True)
             told = json.loads((Path(folder) / "referee.json").read_text(encoding="utf-8"))
             dated = {"date": datetime.date.today().isoformat(), **told}
+            if wanted.peers:
+                old = json.loads(results.read_text(encoding="utf-8"))
+                dated = joined(old, dated, wanted.peers)
             results.write_text(json.dumps(dated, indent=2) + "\n", encoding="utf-8")
-            shutil.copy(Path(folder) / "referee.png", PAGE.with_suffix(".png"))
+            picture(dated)
     told = json.loads(results.read_text(encoding="utf-8"))
     if PAGE.exists() and (old := kept(PAGE.read_text(encoding="utf-8"), told["date"][:4])):
         old.write_text(PAGE.read_text(encoding="utf-8"), encoding="utf-8")

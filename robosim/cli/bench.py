@@ -43,10 +43,11 @@ def bench(
     peers: Annotated[
         str,
         typer.Option(
-            help="Simulators to compare with: mujoco, pinocchio, pybullet, drake, newton; or none.",
+            help="Simulators to compare with, of mujoco, pinocchio, pybullet, drake, newton and "
+            "genesis; or none.",
             metavar="NAMES",
         ),
-    ] = "mujoco,pinocchio,pybullet,drake,newton",
+    ] = "mujoco,pinocchio,pybullet,drake,newton,genesis",
     quick: Annotated[
         bool, typer.Option("--quick", help="Shorter runs and fewer sizes, for a trial.")
     ] = False,
@@ -80,7 +81,7 @@ def bench(
     equal errors.
 
     For a simulator that is not installed, the pip command is shown: the extra peers contains MuJoCo
-    and Pinocchio, the extra engines PyBullet, Drake and Newton.
+    and Pinocchio, the extra engines PyBullet, Drake and Newton, and genesis Genesis.
 
     With --against, robosim is timed alone, and the exit code is 1 if a case became slower by more
     than 3 %.

@@ -146,3 +146,26 @@ def test_readme_and_page_are_those_of_the_results() -> None:
     assert comparison.with_table(readme, comparison.readme_table(told)) == readme
     text = comparison.PAGE.read_text(encoding="utf-8")
     assert comparison.page(told) == text
+
+
+def test_results_of_some_simulators_take_the_place_of_their_old_ones() -> None:
+    old = json.loads(comparison.RESULTS.joinpath("referee.json").read_text(encoding="utf-8"))
+    new = json.loads(json.dumps(old))
+    for row in new["rows"]:
+        row["note"] = "new"
+    for target in new["targets"]:
+        target["measured"] = 123.0
+    found = comparison.joined(old, new | {"date": "2030-01-02"}, ["mujoco"])
+    assert found["date"] == "2030-01-02"
+    assert len(found["rows"]) == len(old["rows"])
+    assert {row["who"] for row in found["rows"] if row["note"] == "new"} == {"MuJoCo"}
+    assert len(found["targets"]) == len(old["targets"])
+    of_them = [one["what"] for one in found["targets"] if one["measured"] == 123.0]
+    assert of_them == [one["what"] for one in old["targets"] if "of MuJoCo /" in one["what"]]
+
+
+def test_the_picture_is_drawn_from_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(comparison, "PAGE", tmp_path / "comparison.md")
+    told = json.loads(comparison.RESULTS.joinpath("referee.json").read_text(encoding="utf-8"))
+    comparison.picture(told)
+    assert (tmp_path / "comparison.png").stat().st_size > 20000

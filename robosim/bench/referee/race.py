@@ -6,7 +6,8 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -117,6 +118,17 @@ def targets_of(rows: list[Row], motion: Motion) -> Iterator[Target]:
         yield Target(told, least / time, 1.0)
 
 
+def draw_motions(rows: Sequence[Row], figure: Figure) -> None:
+    """Errors over CPU times, a panel for each motion."""
+    for axes, motion in zip(grid(figure, len(MOTIONS)), MOTIONS, strict=True):
+        lines = [
+            line._replace(runs=[(max(error, LEAST), time) for error, time in line.runs])
+            for line in lines_of(rows, motion).values()
+        ]
+        draw_errors(axes, motion.title, lines)
+        axes.set_ylabel(motion.error)
+
+
 def run_referee(setup: Setup) -> Report:
     """All motions in all installed simulators."""
     rows: list[Row] = list(setup.missing(*PEERS))
@@ -126,16 +138,7 @@ def run_referee(setup: Setup) -> Report:
         rows += own
         targets += targets_of(own, motion)
 
-    def draw(figure: Figure) -> None:
-        for axes, motion in zip(grid(figure, len(MOTIONS)), MOTIONS, strict=True):
-            lines = [
-                line._replace(runs=[(max(error, LEAST), time) for error, time in line.runs])
-                for line in lines_of(rows, motion).values()
-            ]
-            draw_errors(axes, motion.title, lines)
-            axes.set_ylabel(motion.error)
-
-    return Report(tuple(rows), tuple(targets), "", draw)
+    return Report(tuple(rows), tuple(targets), "", partial(draw_motions, rows))
 
 
 CASES = (
