@@ -139,9 +139,10 @@ def edges_of_feet(robot: Mechanism) -> list[tuple[str, tuple[Array, Array]]]:
         body = robot.bodies[robot.body_index(f"{side}_foot")]
         (foot,) = body.visuals
         length, _, thick = foot.size
-        middle = np.array((foot.position[0], 0.0, foot.position[2]))
+        x, _, up = np.asarray(foot.position, dtype=float)
+        middle = np.array((x, 0.0, up))
         for z in (-thick / 2, thick / 2):
-            heel, toe = (middle + np.array((x, 0.0, z)) for x in (-length / 2, length / 2))
+            heel, toe = (middle + np.array((way, 0.0, z)) for way in (-length / 2, length / 2))
             found.append((body.name, (heel, toe)))
     return found
 
