@@ -49,11 +49,10 @@ def table(results: Stored) -> str:
     """The table of missed targets, and the experiments without a stored result."""
     lines = ["| experiment | target | limit | measured | on |", "|---|---|---|---|---|"]
     lines += [line for name in NAMES if name in results for line in missed(name, results[name])]
-    parts = ["\n".join(lines)]
     without = [name for name in NAMES if name not in results]
     if without:
-        parts.append(f"Without a stored result of a full run: {', '.join(without)}.")
-    return "\n\n".join(parts)
+        lines.append(f"| {', '.join(without)} | no stored result of a full run | | | |")
+    return "\n".join(lines)
 
 
 def missed(name: str, result: dict[str, Any]) -> Iterator[str]:

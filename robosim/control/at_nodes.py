@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 class AtNodes:
     """A law u(t, q, v) of torques at the control points of a step [Fan2018, Assumption 1].
 
-    Other controllers are called once for each step and hold their torques over it, as a digital
-    controller does; errors then fall with the first power of the timestep. A law at the control
-    points is part of the equations, like a spring. So `MinimalSimulation` keeps the order of its
-    integrator. Logs have the means of the torques over each step.
+    Other controllers hold their torques over each step, as a digital controller does. Errors then
+    fall with the first power of the timestep. A law at the control points is part of the equations,
+    like a spring. So `MinimalSimulation` keeps the order of its integrator. Logs have the means of
+    the torques over each step.
 
     Parameters
     ----------
     robot : Mechanism
     law : callable(t, q, v, tau), or PD
-        A function as for `Compiled`. It is called several times for each step, and must depend on
-        its arguments alone. A `PD` with constant targets acts as in continuous time.
+        A function as for `Compiled`, whose torques depend on its arguments alone. Each step calls
+        the function several times. A `PD` with constant targets acts as in continuous time.
 
     Raises
     ------

@@ -6,6 +6,7 @@ import contextlib
 import json
 import math
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from robosim.experiments import (
     Target,
     find,
     four_bar,
+    policy_gradient,
     registry,
 )
 from robosim.experiments.damping import START, damped_pendulum, exact_energy
@@ -55,10 +57,15 @@ def command(*args: str) -> Any:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_quick_run_leaves_numbers_and_a_picture(name: str, tmp_path: Path) -> None:
+def test_a_quick_run_leaves_numbers_and_a_picture(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Without a peer, whose times would not be ours to test."""
     if name in ("ppo-a1", "gym-baselines"):
         pytest.importorskip("stable_baselines3")
+    if name == "policy-gradient" and find_spec("stable_baselines3") is None:
+        # The other two methods need no extra.
+        monkeypatch.setattr(policy_gradient, "follow_ppo", policy_gradient.search_randomly)
     setup = Setup(quick=True, mujoco=False)
     experiment = find(name)
     result = experiment.judged(setup)

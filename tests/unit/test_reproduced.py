@@ -25,7 +25,8 @@ def test_what_is_missed_is_listed() -> None:
     text = reproduced.table({"fig7a": one})
     assert text.count("fig7a") == 1
     assert r"| fig7a | \|error\| of x | <= 1 m | 2 | 2026-01-02 |" in text
-    assert "Without a stored result of a full run: fig7b" in text
+    assert "| fig7b, fig7c" in text
+    assert text.endswith("| no stored result of a full run | | | |")
     none = {**one, "targets": [target | {"measured": None, "sense": "at least"}]}
     assert ">= 1 m | not a number" in reproduced.table({"fig7a": none})
 
