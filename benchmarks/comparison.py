@@ -17,14 +17,18 @@ import sys
 import tempfile
 import textwrap
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.marked import with_part
+from robosim.bench import registry
+from robosim.bench.case import Setup
 from robosim.bench.referee import race
 from robosim.bench.referee.motions import ENGINES, MOTIONS, SCRIPTS, Motion, script
-from robosim.bench.report import Row, Timing
+from robosim.bench.report import Report, Row, Timing
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS, PAGE = ROOT / "benchmarks/results", ROOT / "docs/comparison.md"
@@ -199,9 +203,7 @@ def readme_table(told: dict[str, Any]) -> str:
 
 def with_table(readme: str, table: str) -> str:
     """README with another table between its marks."""
-    head, _, rest = readme.partition(BEGIN)
-    _, _, tail = rest.partition(END)
-    return f"{head}{BEGIN}\n{table}\n{END}{tail}"
+    return with_part(readme, BEGIN, table, END)
 
 
 def kept(text: str, year: str) -> Path | None:
@@ -244,12 +246,9 @@ def _row(told: dict[str, Any]) -> Row:
 
 def picture(told: dict[str, Any]) -> None:
     """Draw all results beside the page."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(layout="constrained")
-    race.draw_motions([_row(row) for row in told["rows"]], figure)
-    figure.suptitle("referee: errors over CPU times where the right answer is known", fontsize=11)
-    figure.savefig(PAGE.with_suffix(".png"), dpi=130)
+    rows = tuple(_row(row) for row in told["rows"])
+    report = Report(rows, draw=partial(race.draw_motions, rows))
+    registry.picture(race.CASES[0], report, Setup(), PAGE.with_suffix(".png"))
 
 
 def main() -> None:

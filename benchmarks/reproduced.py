@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from benchmarks.marked import with_part
 from robosim.experiments import EXPERIMENTS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -68,9 +69,7 @@ def missed(name: str, result: dict[str, Any]) -> Iterator[str]:
 
 def with_table(page: str, text: str) -> str:
     """The page with another table between its marks."""
-    head, _, rest = page.partition(BEGIN)
-    _, _, tail = rest.partition(END)
-    return f"{head}{BEGIN}\n{text}\n{END}{tail}"
+    return with_part(page, BEGIN, text, END)
 
 
 def main() -> None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
-import numpy as np
-
 from robosim.control.controllers import Compiled
-from robosim.control.pd import PD
+from robosim.control.pd import PD, droops
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError
 
@@ -62,8 +60,7 @@ def _law_of(pd: PD) -> Any:
     at, rate, count = gains["q_index"], gains["v_index"], len(gains)
     kp, kd, target, velocity = (gains[name].copy() for name in ("kp", "kd", "target", "velocity"))
     limit = gains["limit"].copy()
-    moves = np.isfinite(gains["speed"])
-    droop = np.divide(limit, gains["speed"], out=np.zeros(count), where=moves)
+    droop = droops(gains)
 
     def pd_at_nodes(t, q, v, tau):  # type: ignore[no-untyped-def]
         for k in range(count):

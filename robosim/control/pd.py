@@ -274,6 +274,12 @@ def pd_torques(
     return asked, motor_torques(gains, asked, rates)
 
 
+def droops(gains: NDArray[np.void]) -> Array:
+    """By how much limits of motors (n,) fall with their rates: to zero at their speeds."""
+    limit, ends = gains["limit"], np.isfinite(gains["speed"])
+    return np.divide(limit, gains["speed"], out=np.zeros(limit.shape), where=ends)
+
+
 def motor_torques(gains: NDArray[np.void], asked: Array, rates: Array) -> Array:
     """Torques of motors (n,) for desired torques (n,), at rates (n,) [rad/s or m/s].
 
@@ -293,8 +299,7 @@ def motor_slopes(gains: NDArray[np.void], asked: Array, rates: Array) -> tuple[A
 
 def _motor_ends(gains: NDArray[np.void], rates: Array) -> tuple[Array, Array, Array]:
     """Slopes of the largest torques over the rates, and these in both directions."""
-    limit, ends = gains["limit"], np.isfinite(gains["speed"])
-    droop = np.divide(limit, gains["speed"], out=np.zeros(limit.shape), where=ends)
+    limit, droop = gains["limit"], droops(gains)
     most, least = (
         np.maximum(limit - droop * np.maximum(way * rates, 0.0), 0.0) for way in (1.0, -1.0)
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -179,10 +179,10 @@ def nearest(of: Any, ends: Sequence[Any], middle: float, wider: float = 0.0) -> 
     return (a + part * along) ** 2 + (b + part * up) ** 2
 
 
-def clearance(robot: Mechanism, points: Array, middle: float) -> float:
-    """Smallest `nearest` of whole feet, of coordinates (n, nq)."""
+def clearance(robot: Mechanism, places: Iterable[Kinematics], middle: float) -> float:
+    """Smallest `nearest` of whole feet, in all configurations."""
     values = []
-    for at in (Kinematics(robot, q) for q in points):
+    for at in places:
         for body, ends in edges_of_feet(robot):
             b = robot.body_index(body)
             values.append(nearest(np, [at.x[b] + at.R[b] @ end for end in ends], middle))
@@ -229,7 +229,7 @@ def measured(robot: Mechanism, plan: Trajectory, middle: float) -> Measured:
         products.append((np.abs(force[:-1, 2]) * np.abs(z[1:])).max() / weight)
         slip = np.abs(force[:, 0]) - contact.friction * force[:, 2]
         cones.append(max(slip.max(), -force[:, 2].min()) / weight)
-    clear = clearance(robot, between, middle)
+    clear = clearance(robot, fine, middle)
     return Measured(min(gaps), min(lowest), clear, max(products), max(cones))
 
 
@@ -281,7 +281,7 @@ def run_flamingo(setup: Setup) -> Result:
     of = measured(robot, plan, task.distance / 2)
     setup.note("tracking the plan")
     log = tracked(plan, task)
-    kept = clearance(robot, log.q, task.distance / 2)
+    kept = clearance(robot, (Kinematics(robot, q) for q in log.q), task.distance / 2)
     away = np.abs(log.q - plan.sample(log.t)[0])
     ours: dict[str, Any] = {
         "status": plan.status, "rise": rise, "iterations": iterations, "cost": plan.cost,
