@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from robosim.experiments.graphs import dense_system, grid, measure, measure_apart
+from robosim.experiments import graphs
+from robosim.experiments.graphs import dense_system, grid, measure
+from robosim.measuring.one_thread import measured_apart
 
 
 @pytest.mark.parametrize(
@@ -52,7 +54,7 @@ def test_solutions_are_those_of_the_dense_solver(shape):
 def test_the_other_process_measures_the_same_systems():
     """All but the times, which are its own."""
     shapes = [(2, 2), (5, 2)]
-    rows = list(measure_apart(shapes, 2))
+    rows = list(measured_apart(graphs.__name__, f"measure_all({shapes}, 2)"))
     for shape, row in zip(shapes, rows, strict=True):
         here = measure(shape, 1)
         assert row.keys() == here.keys()
