@@ -12,6 +12,7 @@ from scipy.integrate import solve_ivp
 from robosim.description.mechanism import Mechanism
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
 from robosim.experiments.experiment import Experiment, Result, Setup
+from robosim.measuring.explicit import ExplicitRun
 from robosim.measuring.runs import exponent, largest, sample
 from robosim.measuring.target import Target
 from robosim.models.builders import pendulum
@@ -65,6 +66,10 @@ def run_damped(setup: Setup) -> Result:
             sim.set_state([START])
             run = sample(sim, SECONDS, 1, sim.energy)
             keep(f"order {order}", dt, run.t, run.values[0])
+        explicit = ExplicitRun(robot, dt, "euler")
+        explicit.set_state([START])
+        t, (energies,) = explicit.sample(round(SECONDS / dt), 1, explicit.energy)
+        keep("explicit Euler", dt, t, energies)
         for key, chosen in settings.items() if setup.mujoco else ():
             peer = MuJoCoRun(robot, dt, chosen)
             peer.set_state([START])
@@ -72,7 +77,7 @@ def run_damped(setup: Setup) -> Result:
             keep(key, dt, t, energies)
     ours: dict[str, Any] = {
         key: {"largest_energy_error": errors[key], "measured_order": exponent(steps, errors[key])}
-        for key in ("order 2", "order 4")
+        for key in ("order 2", "order 4", "explicit Euler")
     }
     second, fourth = ours["order 2"], ours["order 4"]
     targets = (
@@ -97,7 +102,7 @@ def run_damped(setup: Setup) -> Result:
     sentence = (
         f"Errors of the energy in units of A: robosim of order 2 is {told('order 2')} (measured "
         f"order {second['measured_order']:.2f}), of order 4 {told('order 4')} (measured order "
-        f"{fourth['measured_order']:.2f})"
+        f"{fourth['measured_order']:.2f}); explicit Euler is {told('explicit Euler')}"
     )
     for key, row in peers.items():
         sentence += f"; {said(key, str(row['settings']))} is {told(key)}"
@@ -107,6 +112,7 @@ def run_damped(setup: Setup) -> Result:
         looks = {
             "order 2": ("robosim, order 2", COLOURS["ours"]),
             "order 4": ("robosim, order 4", OTHERS[0]),
+            "explicit Euler": ("explicit Euler", OTHERS[1]),
         } | {key: (LABELS[key], COLOURS[key]) for key in peers}
         for key, (label, colour) in looks.items():
             t, energies, error = lines[key, steps[0]]

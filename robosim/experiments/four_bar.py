@@ -10,6 +10,7 @@ from scipy.integrate import solve_ivp
 
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
 from robosim.experiments.experiment import Experiment, Result, Setup
+from robosim.experiments.ggl import ggl_motion
 from robosim.measuring.runs import largest, sample, trend
 from robosim.measuring.target import Target
 from robosim.models.builders import double_four_bar
@@ -36,10 +37,15 @@ def reference(seconds: float) -> Any:
     return solve_ivp(rates, (0, seconds), [0.0, 1.0], rtol=1e-12, atol=1e-12, dense_output=True).sol
 
 
-def _row(t: Array, q: Array, energies: Array, closure: float, exact: Any) -> dict[str, Any]:
-    theta = q[:, 0] - START[0]
-    # A coupler's own angle is the sum of its joint's and of the rod's that carries it.
-    tilt = np.abs(np.stack((q[:, 0] + q[:, 1], q[:, 2] + q[:, 3])) - 1.5 * np.pi).max(axis=0)
+def _tilts(q: Array) -> Array:
+    """Largest angle of a coupler [rad]: the sum of its joint's and of the rod's that carries it."""
+    turned = np.stack((q[:, 0] + q[:, 1], q[:, 2] + q[:, 3])) - 1.5 * np.pi
+    return np.asarray(np.abs(turned).max(axis=0))
+
+
+def _row(
+    t: Array, theta: Array, tilt: Array, energies: Array, closure: float, exact: Any
+) -> dict[str, Any]:
     lost = np.flatnonzero(tilt > LOST)
     error = (energies - energies[0]) / A
     kept = slice(0, lost[0] if len(lost) else len(t))
@@ -78,13 +84,20 @@ def run_four_bar(setup: Setup) -> Result:
         every = round(0.01 / dt)
 
         def read(sim: Simulation = sim) -> Array:
-            return np.array([*sim.q, sim.energy(), G * np.sum(sim.state.x[:, 2])])
+            potential = G * np.sum(sim.state.x[:, 2])
+            return np.array([*sim.q, sim.energy(), potential, sim.constraint_violation()])
 
         run = sample(sim, seconds, every, read)
-        q, energies, potential = run.values[0][:, :-2], *run.values[0][:, -2:].T
-        row = ours[f"{dt:g}"] = _row(run.t, q, energies, run.violation, exact)
+        q, energies, potential, closure = run.values[0][:, :-3], *run.values[0][:, -3:].T
+        theta = q[:, 0] - START[0]
+        row = ours[f"{dt:g}"] = _row(run.t, theta, _tilts(q), energies, run.violation, exact)
         row |= {"failure": run.failure, "divided_steps": run.divided}
-        lines["ours", dt] = run.t, q[:, 0] - np.pi, (energies - energies[0]) / A
+        lines["ours", dt] = run.t, theta, (energies - energies[0]) / A, closure
+        setup.note(f"dt {1e3 * dt:g} ms, GGL")
+        ggl = ggl_motion(setup.choose(seconds, 2.0), dt, every)
+        row["ggl"] = _row(ggl.t, ggl.angle, ggl.tilt, ggl.energy, largest(ggl.closure), exact)
+        row["ggl"]["seconds"] = ggl.t[-1]
+        lines["ggl", dt] = ggl.t, ggl.angle, (ggl.energy - ggl.energy[0]) / A, ggl.closure
         if dt == steps[0]:
             kinetic = np.stack((run.t, energies - potential, potential, energies))
         label = f"{1e3 * dt:g} ms"
@@ -105,8 +118,9 @@ def run_four_bar(setup: Setup) -> Result:
             t, (q, energies, closure) = peer.sample(
                 round(seconds / dt), every, peer.data.qpos.copy, peer.energy, peer.closure
             )
-            peers[key][f"{dt:g}"] = _row(t, q, energies, largest(closure), exact)
-            lines[key, dt] = t, q[:, 0] - np.pi, (energies - energies[0]) / A
+            theta = q[:, 0] - START[0]
+            peers[key][f"{dt:g}"] = _row(t, theta, _tilts(q), energies, largest(closure), exact)
+            lines[key, dt] = t, theta, (energies - energies[0]) / A, closure
     first = f"{steps[0]:g}"
 
     def told(row: dict[str, Any]) -> str:
@@ -119,21 +133,27 @@ def run_four_bar(setup: Setup) -> Result:
             f"{row['largest_angle_error_rad']:.2g} rad in the angle"
         )
 
+    theirs = ours[first]["ggl"]
+    until = theirs["seconds"]
+    ends = "" if until > seconds - steps[0] else f", which ends at {until:.2f} s,"
     sentence = f"At {1e3 * steps[0]:g} ms robosim {told(ours[first])}"
+    sentence += f"; the GGL method{ends} {told(theirs)}"
     for key, row in peers.items() if setup.mujoco else ():
         sentence += f"; {said(key, row['settings'])} {told(row[first])}"
 
     def draw(figure: Figure) -> None:
-        axes = panels(figure, 2, 2)
-        keys = ("ours", *LABELS) if setup.mujoco else ("ours",)
-        for key in keys:
-            t, theta, error = lines[key, steps[0]]
-            label = "robosim" if key == "ours" else LABELS[key]
-            axes[0, 0].plot(t, np.cos(theta), color=COLOURS[key], label=label)
-            axes[0, 1].plot(t, 100 * error, color=COLOURS[key], label=label)
-            if len(steps) > 1:
-                t, _, error = lines[key, steps[1]]
-                axes[1, 1].plot(t, 100 * error, color=COLOURS[key], label=label)
+        axes = panels(figure, 2, 3)
+        looks = {"ours": ("robosim", COLOURS["ours"]), "ggl": ("GGL", OTHERS[1])}
+        looks |= {key: (LABELS[key], COLOURS[key]) for key in LABELS if setup.mujoco}
+        for key, (label, colour) in looks.items():
+            t, theta, *errors = lines[key, steps[0]]
+            axes[0, 0].plot(t, np.cos(theta), color=colour, label=label)
+            columns = [errors] if len(steps) == 1 else [errors, lines[key, steps[1]][2:]]
+            for column, (error, closure) in enumerate(columns):
+                t = lines[key, steps[column]][0]
+                below = axes[:, 1 + column]
+                below[0].plot(t, 100 * error, color=colour, label=label)
+                below[1].semilogy(t, np.maximum(closure, 1e-17), color=colour, label=label)
         t = np.linspace(0, seconds, 1001)
         axes[0, 0].plot(t, np.cos(exact(t)[0]), "k:", label="exact")
         for y, name, colour in zip(
@@ -142,14 +162,16 @@ def run_four_bar(setup: Setup) -> Result:
             axes[1, 0].plot(kinetic[0], y, color=colour, label=name)
         finish(axes[0, 0], "time [s]", "height of the first rod's end [m]", "10 ms")
         axes[0, 0].legend(loc="lower left", fontsize=8)
-        axes[0, 1].set_yscale("symlog", linthresh=0.1)
-        finish(axes[0, 1], "time [s]", "(E - E0) / A [%]", "10 ms")
         finish(axes[1, 0], "time [s]", "energy [J]", "robosim, 10 ms")
-        if len(steps) > 1:
-            axes[1, 1].set_yscale("symlog", linthresh=0.001)
-            finish(axes[1, 1], "time [s]", "(E - E0) / A [%]", "1 ms")
-        else:
-            axes[1, 1].set_axis_off()
+        for column, threshold in zip((1, 2), (0.1, 0.001), strict=True):
+            if column > len(steps):
+                axes[0, column].set_axis_off()
+                axes[1, column].set_axis_off()
+                continue
+            name = f"{1e3 * steps[column - 1]:g} ms"
+            axes[0, column].set_yscale("symlog", linthresh=threshold)
+            finish(axes[0, column], "time [s]", "(E - E0) / A [%]", name)
+            finish(axes[1, column], "time [s]", "open by [m]", name)
 
     return Result(
         {

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from robosim.experiments.drawing import COLOURS, finish, panels
+from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
 from robosim.experiments.experiment import Experiment, Result, Setup
+from robosim.measuring.explicit import ExplicitRun
 from robosim.measuring.runs import exponent, largest, sample, shortest_us, stepper, trend
 from robosim.measuring.starts import OPENING, TILT, G, lowest_segments
 from robosim.measuring.target import Target
@@ -95,6 +96,23 @@ def run_loops(setup: Setup) -> Result:
             f"{100 * row['largest_deviation']:.3g} % of A, with a trend of "
             f"{100 * row['trend_over_the_run']:+.1e} %"
         )
+        setup.note(f"{name}, RKMK4")
+        explicit = ExplicitRun(robot, DT, "rk4")
+        explicit.set_state(q)
+        t, (energies, closure) = explicit.sample(
+            round(seconds / DT), every, explicit.energy, explicit.closure
+        )
+        error = (energies - energies[0]) / A
+        lines[name, "rk4"] = t, error, closure
+        row["rk4"] = {
+            "closure_m": largest(closure),
+            "largest_deviation": largest(error),
+            "open_by_1_mm_at_s": explicit.failed_at,
+        }
+        told += (
+            f"; RKMK4 with accelerations that keep the loop has opened it by "
+            f"{largest(closure):.1e} m after {t[-1]:.1f} s"
+        )
         for key, chosen in settings[name].items() if setup.mujoco else ():
             setup.note(f"{name}, {LABELS[key]}")
             peer = MuJoCoRun(robot, DT, chosen)
@@ -118,11 +136,12 @@ def run_loops(setup: Setup) -> Result:
 
     def draw(figure: Figure) -> None:
         axes = panels(figure, 2, 2)
+        looks = {"ours": ("robosim", COLOURS["ours"]), "rk4": ("RKMK4", OTHERS[1])}
+        looks |= {key: (LABELS[key], COLOURS[key]) for key in LABELS if setup.mujoco}
         for row, name in zip(axes, cases, strict=True):
-            for key in ("ours", *LABELS) if setup.mujoco else ("ours",):
+            for key, (label, colour) in looks.items():
                 t, error, closure = lines[name, key]
-                label = "robosim" if key == "ours" else LABELS[key]
-                style = {"lw": 0.8, "color": COLOURS[key], "label": label}
+                style = {"lw": 0.8, "color": colour, "label": label}
                 style["zorder"] = 3 if key == "ours" else 2
                 row[0].semilogy(t, np.maximum(closure, 1e-17), **style)
                 row[1].plot(t, 100 * error, **style)

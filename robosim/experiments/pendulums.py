@@ -9,6 +9,7 @@ from scipy.special import ellipj, ellipk
 
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
 from robosim.experiments.experiment import Experiment, Result, Setup
+from robosim.measuring.explicit import ExplicitRun
 from robosim.measuring.runs import exponent, largest, sample, trend
 from robosim.measuring.target import Target
 from robosim.models.builders import double_pendulum, pendulum
@@ -35,6 +36,11 @@ def run_double_pendulum(setup: Setup) -> Result:
     A = E0 + G * (0.5 + 1.5)  # both rods of 1 kg hanging, their centres at 0.5 and 1.5 m
     run = sample(sim, seconds, every, sim.energy)
     lines = {"ours": (run.t, (run.values[0] - E0) / A)}
+    setup.note(f"Heun's method, {seconds:g} s")
+    explicit = ExplicitRun(robot, dt, "heun")
+    explicit.set_state(start)
+    t, (energies,) = explicit.sample(round(seconds / dt), every, explicit.energy)
+    lines["heun"] = (t, (energies - energies[0]) / A)
     settings = {"mujoco_default": Settings(), "mujoco_best": Settings("RK4")}
     for key, chosen in settings.items() if setup.mujoco else ():
         setup.note(f"{LABELS[key]}, {peer_seconds:g} s")
@@ -57,6 +63,7 @@ def run_double_pendulum(setup: Setup) -> Result:
         "joint_violation_m": run.violation,
         "iterations_mean": run.iterations,
         "failure": run.failure,
+        "heun": numbers.pop("heun"),
     }
     for key in numbers:
         numbers[key]["settings"] = settings[key].told()
@@ -69,7 +76,8 @@ def run_double_pendulum(setup: Setup) -> Result:
     sentence = (
         f"In {seconds / 60:g} min of a double pendulum at 10 ms, the energy of robosim has a trend "
         f"of {100 * ours['trend_over_the_run']:+.4f} % of A, and an error of at most "
-        f"{100 * ours['largest_deviation']:.2f} %"
+        f"{100 * ours['largest_deviation']:.2f} %; Heun's method is off by "
+        f"{100 * ours['heun']['final_error']:+.3g} % after {seconds / 60:g} min"
     )
     for key, row in numbers.items():
         final, minutes = 100 * row["final_error"], row["seconds"] / 60
@@ -79,12 +87,12 @@ def run_double_pendulum(setup: Setup) -> Result:
         axes = panels(figure, 1, 2)[0]
         axes[0].plot(run.t / 60, 100 * lines["ours"][1], lw=0.3, color=COLOURS["ours"])
         finish(axes[0], "time [min]", "(E - E0) / A [%]", "robosim", legend=False)
-        for key, (t, error) in lines.items():
-            label = "robosim" if key == "ours" else LABELS[key]
+        looks = {"ours": ("robosim", COLOURS["ours"]), "heun": ("Heun's method", OTHERS[1])}
+        looks |= {key: (LABELS[key], COLOURS[key]) for key in numbers}
+        for key, (label, colour) in looks.items():
+            t, error = lines[key]
             inside = t <= peer_seconds
-            axes[1].plot(
-                t[inside] / 60, 100 * error[inside], lw=0.8, color=COLOURS[key], label=label
-            )
+            axes[1].plot(t[inside] / 60, 100 * error[inside], lw=0.8, color=colour, label=label)
         axes[1].set_yscale("symlog", linthresh=1.0)
         finish(axes[1], "time [min]", "(E - E0) / A [%]", "the first minutes, side by side")
 
