@@ -1,4 +1,4 @@
-"""The sparse solver on graphs with ever more cycles ([Bruedigam2023, Fig. 9b-d]).
+"""The sparse solver on graphs with ever more cycles ([Bruedigam2023, Fig. 9b-d]), and on chains.
 
 The systems have a random 6x6 block for each node, and for both directions of each edge. No
 mechanism is involved: the experiment compares elimination in two orders with LAPACK on the dense
@@ -39,7 +39,7 @@ LINES = {
     "depth_first": ("LDU, depth first as in the paper", OTHERS[0], "s--"),
     "dense": ("dense LAPACK", COLOURS["mujoco_default"], "^-"),
 }
-LEAD = (100.0, 10.0, 1.0)  # required factors on the largest ladder, net and crystal
+LEAD = (100.0, 100.0, 10.0, 1.0)  # required on the largest chain, ladder, net and crystal
 LONG = 20  # nodes from which on exponents are fitted; constant costs dominate for smaller graphs
 
 
@@ -161,8 +161,12 @@ def measure_all(shapes: Sequence[tuple[int, ...]], repetitions: int) -> None:
 
 
 def run_graphs(setup: Setup) -> Result:
-    """[Bruedigam2023, Fig. 9b-d]: time to solve ladders, nets and crystals of n nodes."""
+    """[Bruedigam2020, Fig. 4c], [Bruedigam2023, Fig. 9b-d]: chains, ladders, nets and crystals.
+
+    A chain of n links is a path of 2 n nodes, as links and joints take turns.
+    """
     shapes: dict[str, list[tuple[int, ...]]] = {
+        "chain": [(2 * k,) for k in setup.choose((1, 2, 5, 10, 20, 50, 100, 150), (1, 10, 20, 40))],
         "ladder": [(k, 2) for k in setup.choose((1, 2, 5, 10, 20, 50, 100), (2, 10, 20, 40))],
         "net": [(k, k) for k in setup.choose((2, 3, 4, 6, 8, 10, 12, 14), (2, 5, 7, 9))],
         "crystal": [(k, k, k) for k in setup.choose((1, 2, 3, 4, 5, 6), (2, 3, 4))],
@@ -176,7 +180,7 @@ def run_graphs(setup: Setup) -> Result:
             setup.note(f"{name}, {row['n']} nodes")
         ours[name] = {key: [row[key] for row in rows] for key in rows[0]}
     shown = {name: told(columns) for name, columns in ours.items()}
-    ladder, net, crystal = (shown[name] for name in shapes)
+    chain, ladder, net, crystal = (shown[name] for name in shapes)
     worst = max(
         max(columns[f"difference_{order}"])
         for columns in ours.values()
@@ -184,25 +188,33 @@ def run_graphs(setup: Setup) -> Result:
     )
     targets = (
         Target("largest difference from the dense solution, relative", worst, 1e-12),
-        Target(f"ladder: exponent of time over n, from n = {LONG} on", ladder["exponent"], 1.15),
+        *(
+            Target(
+                f"{name}: exponent of time over n, from n = {LONG} on",
+                shown[name]["exponent"],
+                1.15,
+            )
+            for name in ("chain", "ladder")
+        ),
         *(
             Target(f"{name}: dense over sparse time, largest", row["gain"], limit, at_least=True)
             for (name, row), limit in zip(
-                shown.items(), setup.choose(LEAD, (10, 1, 1)), strict=True
+                shown.items(), setup.choose(LEAD, (10, 10, 1, 1)), strict=True
             )
         ),
     )
     sentence = (
-        f"Sparse LDU is faster than dense LAPACK by a factor of {ladder['gain']:.0f} on a ladder "
-        f"of {ladder['n']} nodes, {net['gain']:.1f} on a net of {net['n']} and "
-        f"{crystal['gain']:.1f} on a crystal of {crystal['n']}; times of LDU grow as "
+        f"Sparse LDU is faster than dense LAPACK by a factor of {chain['gain']:.0f} on a chain "
+        f"of {chain['n'] // 2} links, {ladder['gain']:.0f} on a ladder of {ladder['n']} nodes, "
+        f"{net['gain']:.1f} on a net of {net['n']} and {crystal['gain']:.1f} on a crystal of "
+        f"{crystal['n']}; times of LDU grow as n^{chain['exponent']:.2f}, "
         f"n^{ladder['exponent']:.2f}, n^{net['exponent']:.2f} and n^{crystal['exponent']:.2f}. In "
-        f"the paper's depth-first order the factors are {ladder['gain_dfs']:.0f}, "
-        f"{net['gain_dfs']:.1f} and {crystal['gain_dfs']:.1f}."
+        f"the paper's depth-first order the factors are {chain['gain_dfs']:.0f}, "
+        f"{ladder['gain_dfs']:.0f}, {net['gain_dfs']:.1f} and {crystal['gain_dfs']:.1f}."
     )
 
     def draw(figure: Figure) -> None:
-        for axes, (name, columns) in zip(panels(figure, 1, 3)[0], ours.items(), strict=True):
+        for axes, (name, columns) in zip(panels(figure, 2, 2).flat, ours.items(), strict=True):
             for key, (label, colour, style) in LINES.items():
                 axes.loglog(columns["n"], columns[f"us_{key}"], style, color=colour, label=label)
             finish(axes, "nodes", "factor and solve [us]", name)
@@ -235,8 +247,8 @@ def told(columns: dict[str, list[float]]) -> dict[str, float]:
 
 
 GRAPHS = Experiment(
-    ("fig9bcd",),
-    "solving systems on ladders, nets and crystals, sparse and dense",
-    "linear on ladders, far ahead of dense LAPACK there, less so the denser the graph",
+    ("fig9bcd", "wafr4c"),
+    "solving systems on chains, ladders, nets and crystals, sparse and dense",
+    "linear on chains and ladders, far ahead of dense LAPACK there, less so the denser the graph",
     run_graphs,
 )
