@@ -336,6 +336,9 @@ class MaximalLinearizer(Linearizer[Simulation]):
         starts = self._take(steps.by_state, given)
         self._last = steps.by_state, starts
         others = [self._take(other, given) for other in steps.by_parameters]
+        if len(given) == 1 and not others:
+            solved = starts.values.status[0] == CONVERGED
+            return [self._read(starts, others) if solved else self._tried(given[0])]
         status = [one.values.status.tolist() for one in (starts, *others)]
         solved = [all(one == CONVERGED for one in each) for each in zip(*status, strict=True)]
         found = {i: self._read(starts, others, i) for i, is_found in enumerate(solved) if is_found}
@@ -392,13 +395,12 @@ class MaximalLinearizer(Linearizer[Simulation]):
         if forces is not None:
             full = forces
         elif torques is None and controller is None:
-            # Those of the last step have been checked.
-            full = np.zeros(self._widths[2])
-            full[: self._widths[1]] = sim.torques
+            full = sim.torques  # which have been checked
         else:
             full = self._forces(sim, torques, controller)
-        loads = sim.parts.loads
-        given = Given(sim.q, sim.v, full, loads.external["w"], gains, sim.time, loads.controls)
+        loads, state, (nq, nv, _) = sim.parts.loads, sim.engine.state, self._widths
+        q, v = state.q[:nq], state.v[:nv]
+        given = Given(q, v, full, loads.external["w"], gains, sim.time, loads.controls)
         self._act(given)
         return given
 
@@ -462,6 +464,7 @@ class MaximalLinearizer(Linearizer[Simulation]):
             for part in one[:3]:
                 values.begins[i, at : at + len(part)] = part
                 at += len(part)
+            values.begins[i, at:] = 0.0  # forces on joints that close loops
             values.external[i] = one.external
             if len(one.gains):
                 values.gains[i] = one.gains

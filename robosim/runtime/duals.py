@@ -234,8 +234,9 @@ class DualStep:
         closed = directions is None and of_pd == 0 and not closes
         closed = closed and in_closed_form(robot, parts)
         self._columns = columns_for(robot, parts, count - len(known) if closed else -1)
-        self._plain, self._provided = plain, False
-        self._starts: dict[int, Handle] = {}
+        self._plain = plain
+        self._starts: dict[int, Handle] = {}  # by their number
+        self._steps: dict[int, Any] = {}  # by the kind of the starts
         handle = Handle(self.parts)
         kind, dual = kind_of_duals(handle)
         self._handle, self._kind = handle, kind
@@ -266,29 +267,31 @@ class DualStep:
 
     def take(self, starts: Handle, arc: float) -> None:
         """Take the steps from all starts along all directions; `status` tells which have failed."""
-        columns, columns_kind = self._columns
-        kinds = self._plain.kind, self._kind, starts.kind, columns_kind
-        key = self.parts.model.tree, *kinds
-        if key not in _STEP_FUNCTIONS:
+        columns, _ = self._columns
+        if starts.kind not in self._steps:
+            self._steps[starts.kind] = self._step_function(starts.kind)
+        take_steps = self._steps[starts.kind]
+        take_steps(self._plain.address, self._handle.address, starts.address, columns.address, arc)
+
+    def _step_function(self, starts_kind: int) -> Any:
+        """Compiled code for starts of a kind; with what it calls for features of the model."""
+        tree = self.parts.model.tree
+        kinds = self._plain.kind, self._kind, starts_kind, self._columns[1]
+        if (tree, *kinds) not in _STEP_FUNCTIONS:
             # With impacts in a step, the lengths of its parts have derivatives.
-            tree = self.parts.model.tree
             solves = (
                 solver(self._plain.kind, tree, INFO_TYPE),
                 solver(self._kind, tree, self._info, duals),
             )
             others = (types.int64,) * 5 + (types.float64,)
             step_function = solves[1].bound_to(_make_step_function(tree, *kinds), others)
-            _STEP_FUNCTIONS[key] = partial(step_function, solves[0].address())
-        if not self._provided:
-            for model, kind, info in (
-                (self._plain.values.model, self._plain.kind, INFO_TYPE),
-                (self.parts.model, self._kind, self._info),
-            ):
-                provide(model, kind, scheme_for(model.tree), info)
-            self._provided = True
-        _STEP_FUNCTIONS[key](
-            self._plain.address, self._handle.address, starts.address, columns.address, arc
-        )
+            _STEP_FUNCTIONS[tree, *kinds] = partial(step_function, solves[0].address())
+        for model, kind, info in (
+            (self._plain.values.model, self._plain.kind, INFO_TYPE),
+            (self.parts.model, self._kind, self._info),
+        ):
+            provide(model, kind, scheme_for(model.tree), info)
+        return _STEP_FUNCTIONS[tree, *kinds]
 
 
 def in_closed_form(robot: Mechanism, parts: Parts) -> bool:

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robosim import quaternions
 from robosim.compiled.building.actuators import implicit_actuators
 from robosim.compiled.loads import Loads
 from robosim.control.controllers import PD, check_torques, zero
-from robosim.control.pd import check_motors, pd_torques
+from robosim.control.pd import check_motors
 from robosim.description.mechanism import Mechanism
 from robosim.errors import StateError
+from robosim.kernels.step.run import add_servo_torques
 from robosim.validation import Array, finite, vector
 
 FLOATS = np.dtype(np.float64)
@@ -122,15 +122,7 @@ class Held:
     def given(self, q: Array, timestep: float) -> Array:
         """Forces (nv,) applied in the last step, which led to q, including those of servos."""
         tau = self.loads.tau.copy()
-        servos = self.gains[self.gains["implicit"] != 0]
-        if len(servos):
-            end, start = q[servos["q_index"]], self.loads.servos["start"][servos["v_index"]]
-            rates = (end - start[:, 0]) / timestep
-            for k in np.flatnonzero(servos["turn"] >= 0):
-                at, axis = servos["turn"][k], servos["q_index"][k] - servos["turn"][k]
-                turned = quaternions.multiply(quaternions.conjugate(start[k]), q[at : at + 4])
-                rates[k] = 2.0 / timestep * turned[1 + axis]
-            np.add.at(tau, servos["v_index"], pd_torques(servos, end, rates)[1])
+        add_servo_torques(self.gains, self.loads.servos, q, timestep, tau)
         return tau[: self.robot.nv]
 
 

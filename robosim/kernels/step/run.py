@@ -3,7 +3,7 @@
 from math import inf
 
 from robosim.kernels.compiler.addresses import call_controller, copy_record
-from robosim.kernels.compiler.jit import kernel, stage
+from robosim.kernels.compiler.jit import entry, kernel, stage
 from robosim.kernels.contact.limits import relative_vector
 from robosim.kernels.equations.algebra import assign
 from robosim.kernels.equations.joint_forces import motor_torque, servo_torque
@@ -74,14 +74,29 @@ def servo_torques(run, k, state, loads, dt):
     for n in range(run.gains.shape[0]):
         g = run.gains[n]
         if g.implicit != 0:
-            servo, end = loads.servos[g.v_index], state.q[g.q_index]
-            if g.turn >= 0:
-                turn = state.q[g.turn : g.turn + 4]
-                rate = 2.0 / dt * relative_vector(servo.start, turn, 0, g.q_index - g.turn)
-            else:
-                rate = (end - servo.start[0]) / dt
-            torque, _, _ = servo_torque(servo, end, rate)
+            servo = loads.servos[g.v_index]
+            torque, _, _ = servo_torque(servo, state.q[g.q_index], servo_rate(g, servo, state.q, dt))
             tau[g.v_index] += torque
+
+
+@kernel
+def servo_rate(g, servo, q, dt):
+    """Mean rate over the last step of the coordinate that a servo drives."""
+    if g.turn >= 0:
+        turn = q[g.turn : g.turn + 4]
+        return 2.0 / dt * relative_vector(servo.start, turn, 0, g.q_index - g.turn)
+    return (q[g.q_index] - servo.start[0]) / dt
+
+
+@entry
+def add_servo_torques(gains, servos, q, dt, tau):
+    """Add what the servos gave over the last step of dt, which led to q."""
+    for n in range(gains.shape[0]):
+        g = gains[n]
+        if g.implicit != 0:
+            rate = servo_rate(g, servos[g.v_index], q, dt)
+            asked = g.kp * (g.target - q[g.q_index]) + g.kd * (g.velocity - rate)
+            tau[g.v_index] += motor_torque(asked, g.limit, droop(g), rate)
 
 
 @kernel
