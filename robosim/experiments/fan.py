@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robosim.compiled.minimal import RIQN
 from robosim.errors import ConvergenceError
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
 from robosim.experiments.experiment import Experiment, Result, Setup
@@ -22,6 +23,7 @@ Array = NDArray[np.float64]
 TIMESTEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06)
 SCHEMES: dict[str, dict[str, Any]] = {
     "trapezoidal, Newton": {"integrator": "galerkin", "order": 2},
+    "trapezoidal, RIQN": {"integrator": "galerkin", "order": 2},
     "group, Newton": {"integrator": "newton"},
     "group, RIQN": {"integrator": "riqn"},
 }
@@ -41,6 +43,8 @@ def run_newton(setup: Setup) -> Result:
             sim = MinimalSimulation(
                 chain(links), timestep, tolerance=1e-10, max_iterations=100, **options
             )
+            if name == "trapezoidal, RIQN":
+                sim.engine.find_roots_by(RIQN)
             sim.step()  # compiles
             iterations, times = [], []
             for q, v in states:
@@ -55,27 +59,33 @@ def run_newton(setup: Setup) -> Result:
             rows["iterations"].append(float(np.mean(iterations)) if iterations else np.nan)
             rows["us"].append(float(np.mean(times)) if times else np.nan)
         ours[name] = rows
-    newton, group, riqn = ours.values()
-    fewer = np.max(np.divide((newton["iterations"], group["iterations"]), riqn["iterations"]))
+    newton, quasi, group, riqn = ours.values()
+    fewer = np.nanmax(
+        [np.divide(one["iterations"], other["iterations"])
+         for one, other in ((newton, quasi), (group, riqn))]
+    )  # fmt: skip
     targets = (
         Target("smallest success rate of Newton's method", min(newton["success"]), 0.5,
                at_least=True),
-        Target(
-            "successes of Newton's method over those of RIQN at the largest timestep",
-            newton["success"][-1] / max(riqn["success"][-1], 1 / starts), 1.0, at_least=True,
+        *(
+            Target(
+                f"{scheme}: successes of Newton's method over RIQN's at the largest timestep",
+                one["success"][-1] / max(other["success"][-1], 1 / starts), 1.0, at_least=True,
+            )
+            for scheme, one, other in (("trapezoidal", newton, quasi), ("group", group, riqn))
         ),
         Target("iterations of Newton's method over those of RIQN, largest", float(fewer), 1.0),
     )  # fmt: skip
+
+    def at(key: str, place: int, form: str, factor: float = 1.0) -> str:
+        values = [f"{factor * rows[key][place]:{form}}" for rows in ours.values()]
+        return ", ".join(values[:-1]) + f" and {values[-1]}"
+
     sentence = (
-        f"Steps of {links} links by Newton's method on the trapezoidal rule, by Newton's method on "
-        f"the group, and by RIQN. Solved at {timesteps[-1]:g} s: "
-        f"{100 * newton['success'][-1]:.0f}, {100 * group['success'][-1]:.0f} and "
-        f"{100 * riqn['success'][-1]:.0f} %. Iterations at {timesteps[0]:g} s: "
-        f"{newton['iterations'][0]:.1f}, {group['iterations'][0]:.1f} and "
-        f"{riqn['iterations'][0]:.1f}; at {timesteps[-1]:g} s: {newton['iterations'][-1]:.1f}, "
-        f"{group['iterations'][-1]:.1f} and {riqn['iterations'][-1]:.1f}. Times at "
-        f"{timesteps[-1]:g} s: {newton['us'][-1]:.0f}, {group['us'][-1]:.0f} and "
-        f"{riqn['us'][-1]:.0f} us."
+        f"Steps of {links} links by {', '.join(list(ours)[:-1])} and {list(ours)[-1]}. Solved at "
+        f"{timesteps[-1]:g} s: {at('success', -1, '.0f', 100)} %. Iterations at "
+        f"{timesteps[0]:g} s: {at('iterations', 0, '.1f')}; at {timesteps[-1]:g} s: "
+        f"{at('iterations', -1, '.1f')}. Times at {timesteps[-1]:g} s: {at('us', -1, '.0f')} us."
     )
 
     def draw(figure: Figure) -> None:

@@ -75,6 +75,11 @@ class Engine(Alone):
         self._handle = Handle(parts)
         self._unlock()
 
+    def find_roots_by(self, method: int) -> None:
+        """Use another method of `robosim.compiled.minimal`; RIQN for order two, without balls."""
+        self.refuse_if_busy()
+        self._begin(self.parts._replace(options=self.parts.options._replace(method=method)))
+
     def copied(self) -> Engine:
         """An engine in the same state, bit for bit."""
         self.refuse_if_busy()

@@ -40,10 +40,13 @@ def find_residual(rule, on):
 
 @kernel
 def find_direction(rule, on):
-    """The direction of either scheme, by the method that is asked for; 0, or a fault."""
+    """The direction of either scheme, by the method that is asked for; 0, or a fault.
+
+    RIQN is for two control points, without free rotations.
+    """
+    if on.options.method == RIQN:
+        return group.find_impulsive_direction(on)
     if rule is None:
-        if on.options.method == RIQN:
-            return group.find_impulsive_direction(on)
         return group.find_direction(on)
     return galerkin.find_direction(on)
 

@@ -75,7 +75,8 @@ def servo_torques(run, k, state, loads, dt):
         g = run.gains[n]
         if g.implicit != 0:
             servo = loads.servos[g.v_index]
-            torque, _, _ = servo_torque(servo, state.q[g.q_index], servo_rate(g, servo, state.q, dt))
+            rate = servo_rate(g, servo, state.q, dt)
+            torque, _, _ = servo_torque(servo, state.q[g.q_index], rate)
             tau[g.v_index] += torque
 
 
