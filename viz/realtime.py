@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from robosim.errors import OptionError
 from robosim.formulation import Formulation
@@ -15,6 +15,9 @@ from robosim.viz.recorder import Recorder
 from robosim.viz.rig import Factory
 from robosim.viz.session import Session
 from robosim.viz.viewer import Viewer
+
+if TYPE_CHECKING:
+    from robosim.viz.foxglove_server import FoxgloveServer
 
 
 class LiveReport(NamedTuple):
@@ -52,6 +55,7 @@ def live(
     renew: Callable[[], Formulation | None] | None = None,
     stop: Callable[[], bool] = lambda: False,
     sensors: Sequence[str] = (),
+    foxglove: FoxgloveServer | None = None,
 ) -> LiveReport:
     """Run a simulation in real time, and show and record it.
 
@@ -88,6 +92,8 @@ def live(
         Called before each frame; True ends the run.
     sensors : sequence of str
         Names of sensors with rays whose points the viewer draws.
+    foxglove : FoxgloveServer or None
+        Also publishes each frame to Foxglove, from where targets of a PD controller can be moved.
 
     Returns
     -------
@@ -118,6 +124,7 @@ def live(
         speed=speed,
         paused=paused,
         sensors=sensors,
+        foxglove=foxglove,
     )
     try:
         session.run(math.inf if seconds is None else seconds, pacer, stop)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim.description.mechanism import Mechanism
-from robosim.errors import OptionError
+from robosim.errors import OptionError, known
 from robosim.formulation import Formulation
 from robosim.viz import torques
 
@@ -118,6 +118,31 @@ class Rig:
             raise OptionError(f"the controller '{self.name}' has no targets to move")
         for q_index, value in targets.items():
             gains["target"][gains["q_index"] == q_index] = value
+
+    def aim_by_name(self, targets: Mapping[str, float]) -> None:
+        """Change targets of coordinates by their names, kept within the limits of joints.
+
+        Raises
+        ------
+        OptionError
+            For a name without a target; then no target changes.
+        """
+        held = {
+            joint["name"]: joint
+            for joint, target in zip(self.joints, self.targets, strict=True)
+            if target is not None
+        }
+        if not held:
+            raise OptionError(f"the controller '{self.name}' has no targets to move")
+        wanted = {}
+        for name, value in targets.items():
+            if name not in held:
+                raise OptionError(f"no target of '{name}' ({known(name, tuple(held))})")
+            joint = held[name]
+            if joint["limited"]:
+                value = min(max(value, joint["lower"]), joint["upper"])
+            wanted[joint["q"]] = value
+        self.aim(wanted)
 
     def put(self, q: Array | None, time: float, moved: str | None = None) -> None:
         """Put the robot into a pose q (nq,) at rest; other joints than `moved` close loops.

@@ -25,6 +25,7 @@ from robosim.viz.torques import ByHand
 from robosim.viz.waiting import waiting
 
 if TYPE_CHECKING:
+    from robosim.viz.foxglove_server import FoxgloveServer
     from robosim.viz.recorder import Recorder
     from robosim.viz.viewer import Viewer
 
@@ -63,6 +64,8 @@ class Session:
         Whether to wait for the panel before the first step.
     sensors : sequence of str
         Names of sensors with rays whose points the viewer draws.
+    foxglove : FoxgloveServer or None
+        Also publishes each frame, and moves targets of the controller.
     """
 
     def __init__(
@@ -80,10 +83,11 @@ class Session:
         speed: float = 1.0,
         paused: bool = False,
         sensors: Sequence[str] = (),
+        foxglove: FoxgloveServer | None = None,
     ) -> None:
         self.rig = Rig(sim, controller, controllers, rebuild)
         self.robot = sim.robot
-        self.viewer, self.recorder = viewer, recorder
+        self.viewer, self.recorder, self.foxglove = viewer, recorder, foxglove
         self.speed, self.paused = speed, paused
         self.frames, self.simulated = 0, 0.0
         self._fps = fps
@@ -131,6 +135,7 @@ class Session:
         self._pacer.start(self.sim.time)
         while self._left > 0.5 * self.sim.timestep and not stop():
             self._listen()
+            self._follow()
             self._look()
             if self.paused and not self._steps_asked:
                 if self.viewer is None:
@@ -222,6 +227,8 @@ class Session:
             self._pace = self.sim.time, now
 
     def _show(self) -> None:
+        if self.foxglove is not None:
+            self.foxglove.show(self.sim, self._chunk)
         if self.viewer is None and self.recorder is None:
             return
         state = snapshot(self.sim)
@@ -305,6 +312,16 @@ class Session:
                 self._tell()
         if self._pull is not None and time.perf_counter() - self._pulled > LET_GO:
             self._let_go()
+
+    def _follow(self) -> None:
+        """Move the controller's targets as clients of Foxglove ask for."""
+        for targets in () if self.foxglove is None else self.foxglove.commands():
+            try:
+                self.rig.aim_by_name(targets)
+            except OptionError as error:
+                self.foxglove.refuse(str(error))  # type: ignore[union-attr]
+            else:
+                self._tell()
 
     def _obey(self, command: Command) -> None:
         what = command["do"]
@@ -468,6 +485,8 @@ class Session:
         self._chunk, self._rows, self._selected, self._error = None, [], None, ""
         self._first_frame = self.frames  # the next frame may have to wait for kernels
         self.viewer.replace(self.robot)
+        if self.foxglove is not None:
+            self.foxglove.replace(self.robot)
         self._describe()
         self._start(posed)
         self._tell()

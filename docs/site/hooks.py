@@ -177,7 +177,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
         """A link or a picture in HTML, which is taken as it is, from the page's own address."""
         target = site_of(posixpath.normpath(posixpath.join(base, found[2])))
         assert target is not None, f"{origin} shows {found[2]}, which has no page"
-        led = posixpath.relpath(target, posixpath.dirname(here) or ".")
+        led = posixpath.relpath(target, page.url or ".")
         return f'{found[1]}="{re.sub(r"[.]md$", "/", led)}"'
 
     parts = re.split(r"(^```.*?^```$)", markdown, flags=re.M | re.S)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from robosim.policies.sim_to_sim import SimToSim
     from robosim.simulation import Simulation
     from robosim.viz import Recorder, Viewer
+    from robosim.viz.foxglove_server import FoxgloveServer
 
 SECONDS = 10.0
 GAP = 1e-3  # [m], of the lowest contact at the start
@@ -140,7 +141,7 @@ def play(
     if peer is not None:
         check_peer(loaded, peer, step)
     with ExitStack() as early:
-        viewer = None
+        viewer, foxglove = None, early.enter_context(watching.served(robot))
         if view:
             viewer = early.enter_context(
                 open_viewer(robot, watching.port, watching.host, open_browser)
@@ -152,7 +153,7 @@ def play(
             steer(loaded, viewer)
         recorder = watching.recorder(robot)
         if endless:
-            _show(sim, loaded, viewer, recorder, interrupted)
+            _show(sim, loaded, viewer, recorder, foxglove, interrupted)
             watching.save(recorder)
             return
         watched, statistics, writer = Watched(loaded), RunStatistics(sim), None
@@ -167,6 +168,7 @@ def play(
             writer=writer,
             viewer=viewer,
             recorder=recorder,
+            foxglove=foxglove,
             quiet=as_json,
         )
         watching.save(recorder)
@@ -261,13 +263,14 @@ def _show(
     policy: Policy,
     viewer: Viewer | None,
     recorder: Recorder | None,
+    foxglove: FoxgloveServer | None,
     stop: Callable[[], bool],
 ) -> None:
     """Show a run until ctrl-C; the page can pose the robot and restart the run."""
     from robosim.viz import live
 
     with suppress(KeyboardInterrupt):
-        live(sim, policy, None, viewer, recorder, stop=stop)
+        live(sim, policy, None, viewer, recorder, stop=stop, foxglove=foxglove)
 
 
 def steer(policy: Policy, viewer: Viewer) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from robosim.log import Chunk, LogWriter, RunStatistics
     from robosim.log.channels import Also
     from robosim.viz import Recorder, Viewer
+    from robosim.viz.foxglove_server import FoxgloveServer
 
 
 class _Timed:
@@ -60,6 +61,7 @@ def run(
     writer: LogWriter | None = None,
     viewer: Viewer | None = None,
     recorder: Recorder | None = None,
+    foxglove: FoxgloveServer | None = None,
     also: Also | None = None,
     quiet: bool = False,
 ) -> KeyboardInterrupt | ConvergenceError | ControllerError | None:
@@ -82,7 +84,7 @@ def run(
                 if interrupted():
                     raise KeyboardInterrupt
 
-            if viewer is None and recorder is None:
+            if viewer is None and recorder is None and foxglove is None:
                 for chunk in timed.stream(seconds, control):
                     take(chunk)
             else:
@@ -98,9 +100,10 @@ def run(
                     viewer,
                     recorder,
                     take,
-                    speed=1.0 if viewer is not None else math.inf,
+                    speed=math.inf if viewer is None and foxglove is None else 1.0,
                     stop=interrupted,
                     sensors=[one.name for one in asked if one.name in there],
+                    foxglove=foxglove,
                 )
                 if interrupted():
                     raise KeyboardInterrupt

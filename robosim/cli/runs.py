@@ -114,6 +114,7 @@ def simulate(
     # The page is served before the kernels are compiled, and shows their progress.
     with ExitStack() as early:
         viewer, opened = None, time.monotonic()
+        foxglove = early.enter_context(watching.served(robot))
         if view:
             viewer = early.enter_context(
                 open_viewer(robot, watching.port, watching.host, open_browser)
@@ -137,6 +138,7 @@ def simulate(
             writer=writer,
             viewer=viewer,
             recorder=recorder,
+            foxglove=foxglove,
             also=logged,
             quiet=as_json,
         )

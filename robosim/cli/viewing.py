@@ -101,7 +101,10 @@ def view(
     # The page is served before the kernels are compiled, and shows their progress.
     runs = False
     try:
-        with open_viewer(robot, port, host, open_browser) as viewer:
+        with (
+            watching.served(robot) as foxglove,
+            open_viewer(robot, port, host, open_browser) as viewer,
+        ):
             sim = compiled(lambda: looked_at.start(robot, stepping.timestep), viewer)
             with interruptible() as stop:
                 runs = True
@@ -117,6 +120,7 @@ def view(
                     renew=renew,
                     paused=paused,
                     stop=stop,
+                    foxglove=foxglove,
                 )
     except KeyboardInterrupt:
         if runs:

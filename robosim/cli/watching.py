@@ -19,6 +19,7 @@ from robosim.errors import OptionError
 if TYPE_CHECKING:
     from robosim.description.mechanism import Mechanism
     from robosim.viz import Recorder, Viewer
+    from robosim.viz.foxglove_server import FoxgloveServer
 
 PAGES = (".html", ".htm")
 RECORDINGS = (*PAGES, ".mp4", ".gif", ".png")
@@ -58,6 +59,15 @@ Host = Annotated[
 ]
 
 
+Foxglove = Annotated[
+    bool,
+    _shown("--foxglove", help="Also serve the run to Foxglove on this machine, in real time."),
+]
+FoxglovePort = Annotated[
+    int | None, _option(help="Port for Foxglove; by default 8765.", metavar="PORT")
+]
+
+
 @dataclass(frozen=True)
 class Watching:
     """A recording, and where a live view is served."""
@@ -66,6 +76,8 @@ class Watching:
     camera: View = None
     port: Port = None
     host: Host = None
+    foxglove: Foxglove = False
+    foxglove_port: FoxglovePort = None
 
     def check(self) -> None:
         """Refuse a recording that cannot be written, before a run."""
@@ -73,6 +85,21 @@ class Watching:
             check_record(self.record, "--record")
         if self.camera is not None and (self.record is None or self.record.suffix in PAGES):
             raise OptionError("--camera needs --record FILE.mp4, .gif or .png")
+        if self.foxglove_port is not None and not self.foxglove:
+            raise OptionError("--foxglove-port is for --foxglove")
+
+    @contextmanager
+    def served(self, robot: Mechanism) -> Iterator[FoxgloveServer | None]:
+        """A server for Foxglove whose address is printed, if it is requested."""
+        if not self.foxglove:
+            yield None
+            return
+        from robosim.viz.foxglove_server import PORT, FoxgloveServer
+
+        port = PORT if self.foxglove_port is None else self.foxglove_port
+        with FoxgloveServer(robot, port=port, quiet=True) as server:
+            err.print(f"for Foxglove: {server.url}", style="bold green", markup=False)
+            yield server
 
     def recorder(self, robot: Mechanism) -> Recorder | None:
         """The recorder, if a recording is requested."""

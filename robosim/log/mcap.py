@@ -17,15 +17,27 @@ import numpy as np
 
 from robosim.description.mechanism import Mechanism
 from robosim.errors import LogError
+from robosim.log.cdr import encoded
 from robosim.log.columns import INTEGERS, Chunk, LogInfo
 from robosim.log.formats import METADATA, assembled, scan_column
 from robosim.log.ros_messages import Message, definition, full_name, stamp
 from robosim.log.ros_rays import reading_of
-from robosim.log.ros_topics import SAMPLES, Topic, fixed_frames, topics_of
+from robosim.log.ros_topics import ONCE, SAMPLES, Topic, told_once, topics_of
 from robosim.log.stream import StreamReader
 from robosim.version import install
 
-MODEL = "/robot_description"
+# Of topics of one message, so that `ros2 bag play` keeps it for those who listen later.
+_FOREVER = "{sec: 9223372036, nsec: 854775807}"
+LATCHED = f"""- history: 1
+  depth: 1
+  reliability: 1
+  durability: 1
+  deadline: {_FOREVER}
+  lifespan: {_FOREVER}
+  liveliness: 1
+  liveliness_lease_duration: {_FOREVER}
+  avoid_ros_namespace_conventions: false
+"""
 
 
 def check_mcap() -> None:
@@ -36,30 +48,38 @@ def check_mcap() -> None:
 
 def write_mcap(stream: Path, target: Path, info: LogInfo, robot: Mechanism, model: str) -> None:
     """Make an MCAP file of a stream, with a robot's frames and its model as URDF."""
-    from mcap_ros2.writer import Writer
+    from mcap.well_known import MessageEncoding, Profile, SchemaEncoding
+    from mcap.writer import Writer
 
     topics = topics_of(robot, info)
     with open(target, "wb") as file:
         writer = Writer(file)
-        schemas: dict[str, Any] = {}
+        writer.start(Profile.ROS2, library=f"robosim {info.version}")
+        schemas: dict[str, int] = {}
+        channels: dict[str, int] = {}
 
         def write(topic: str, kind: str, message: Message, time: int) -> None:
             if kind not in schemas:
-                schemas[kind] = writer.register_msgdef(full_name(kind), definition(kind))
-            writer.write_message(topic, schemas[kind], message, time)
+                text = definition(kind).encode()
+                schemas[kind] = writer.register_schema(full_name(kind), SchemaEncoding.ROS2, text)
+            if topic not in channels:
+                said = {"offered_qos_profiles": LATCHED} if topic in ONCE else {}
+                channels[topic] = writer.register_channel(
+                    topic, MessageEncoding.CDR, schemas[kind], said
+                )
+            writer.add_message(channels[topic], time, encoded(kind, message), time)
 
         begun = False
         for row in _shown(stream):
             time = round(1e9 * row["time"])
             if not begun:
-                write(MODEL, "std_msgs/String", {"data": model}, time)
-                fixed = fixed_frames(robot, info, stamp(time))
-                write("/tf_static", "tf2_msgs/TFMessage", fixed, time)
+                for name, message in told_once(robot, info, model, stamp(time)).items():
+                    write(name, ONCE[name], message, time)
                 begun = True
             for topic in topics:
-                message = topic.message(row, stamp(time))
-                if message is not None:
-                    write(topic.name, topic.kind, message, time)
+                found = topic.message(row, stamp(time))
+                if found is not None:
+                    write(topic.name, topic.kind, found, time)
         said = {"metadata": info.metadata(), "columns": json.dumps(info.names)}
         said |= {"scans": json.dumps(_scan_topics(topics, info))} if info.scans else {}
         writer.add_metadata(METADATA, said)

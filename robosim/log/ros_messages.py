@@ -5,11 +5,12 @@ A definition is that of the message, and after it those of all messages that it 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 Message = dict[str, Any]
 
-_FIELDS = {
+FIELDS = {
     "builtin_interfaces/Time": ("int32 sec", "uint32 nanosec"),
     "std_msgs/Header": ("builtin_interfaces/Time stamp", "string frame_id"),
     "std_msgs/String": ("string data",),
@@ -123,11 +124,19 @@ def definition(name: str) -> str:
     """The definition of a message, "package/Name", as MCAP's encoding `ros2msg` has it."""
     needed = [name]
     for known in needed:
-        types = (field.split()[0].partition("[")[0] for field in _FIELDS[known])
-        needed += [kind for kind in types if kind in _FIELDS and kind not in needed]
-    parts = ["\n".join(_FIELDS[name])]
-    parts += [f"{_BETWEEN}\nMSG: {kind}\n" + "\n".join(_FIELDS[kind]) for kind in needed[1:]]
+        types = (kind for kind, _, _ in fields(known))
+        needed += [kind for kind in types if kind in FIELDS and kind not in needed]
+    parts = ["\n".join(FIELDS[name])]
+    parts += [f"{_BETWEEN}\nMSG: {kind}\n" + "\n".join(FIELDS[kind]) for kind in needed[1:]]
     return "\n".join(parts) + "\n"
+
+
+def fields(name: str) -> Iterator[tuple[str, str, str]]:
+    """(type, length, field) of a message; "" if it is no array, "*" if of any length."""
+    for field in FIELDS[name]:
+        kind, called = field.split()
+        kind, bracket, length = kind.partition("[")
+        yield kind, (length.rstrip("]") or "*") if bracket else "", called
 
 
 def full_name(name: str) -> str:

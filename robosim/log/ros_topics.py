@@ -25,6 +25,9 @@ from robosim.log.ros_messages import Message
 from robosim.log.ros_rays import columns_of, frame_of, logged, moving_pose, topics, turn_of
 
 SAMPLES, WORLD = "/robosim/samples", "world"
+# Topics of one message, and their kinds.
+MODEL, FIXED = "/robot_description", "/tf_static"
+ONCE = {MODEL: "std_msgs/String", FIXED: "tf2_msgs/TFMessage"}
 # Sensors that read in the axes of their own place.
 IN_OWN_AXES = ("gyro", "velocimeter", "accelerometer", "force", "torque")
 
@@ -122,6 +125,11 @@ def _moving_frames(robot: Mechanism, info: LogInfo) -> Topic:
         return {"transforms": found}
 
     return Topic("/tf", "tf2_msgs/TFMessage", message)
+
+
+def told_once(robot: Mechanism, info: LogInfo, model: str, stamp: Message) -> dict[str, Message]:
+    """The messages of the topics `ONCE`, of a robot and its model as URDF."""
+    return {MODEL: {"data": model}, FIXED: fixed_frames(robot, info, stamp)}
 
 
 def fixed_frames(robot: Mechanism, info: LogInfo, stamp: Message) -> Message:
