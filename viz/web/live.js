@@ -122,6 +122,8 @@ function live() {
     body: (content) => card.tell(content.shown),
     waiting: (content) => {
       waiting = content.said;
+      element("hud-bar").hidden = content.share === null;
+      element("hud-bar").value = content.share || 0;
       told = false;
     },
     controls: (content) => panel.describeControls(content.controls),
@@ -184,7 +186,7 @@ function live() {
   // The real-time factor: measured by the simulation, or else from arrival times of frames.
   function pace() {
     if (recent.past) return [`${(recent.last - recent.time).toFixed(1)} s ago`];
-    if (waiting) return waiting.split(", ");
+    if (waiting) return waiting.split("\n");
     if (panel.status && panel.status.paused) return ["paused"];
     if (panel.status && !panel.status.started) return ["starting"];
     const factor = charts.newest(1);
