@@ -20,7 +20,7 @@ from robosim.errors import ViewerError
 # Each script uses only earlier ones.
 SCRIPTS = (
     "messages", "meshes", "stage", "parts", "center", "layers", "items", "charts", "panel",
-    "timeline", "card", "replay", "live",
+    "timeline", "card", "choices", "replay", "live",
 )  # fmt: skip
 
 
