@@ -68,6 +68,7 @@ FIELDS: dict[str, dict[str, Callable[[Any], bool]]] = {
     "relax": {},
     "slider": {"name": _name, "value": _number(-sys.float_info.max, sys.float_info.max)},
     "press": {"name": _name},
+    "choose": {"name": _name},
 }
 
 

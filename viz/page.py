@@ -20,7 +20,7 @@ from robosim.errors import ViewerError
 # Each script uses only earlier ones.
 SCRIPTS = (
     "messages", "meshes", "stage", "parts", "center", "layers", "items", "charts", "panel",
-    "timeline", "card", "replay", "live",
+    "timeline", "card", "choices", "replay", "live",
 )  # fmt: skip
 
 
@@ -68,7 +68,7 @@ def _page(title: str, connect: str, start: str) -> str:
         ("style", (web / "style.css").read_text(encoding="utf-8")),
         ("scripts", "".join(_script(web / f"{name}.js") for name in SCRIPTS)),
         ("support", (web / "support.js").read_text(encoding="utf-8")),
-        ("meshcat", _bundle(meshcat)),
+        ("meshcat", bundle()),
         ("start", start),
     ):
         page = page.replace("{{" + name + "}}", content, 1 if name != "title" else -1)
@@ -87,9 +87,15 @@ def _meshcat_viewer() -> Path:
     return Path(spec.origin).parent / "viewer"
 
 
-def _bundle(folder: Path) -> str:
-    """The script of meshcat's viewer, if it is the one that is known."""
-    file = folder / BUNDLE
+def bundle() -> str:
+    """The script of meshcat's viewer, which each page has inside.
+
+    Raises
+    ------
+    ViewerError
+        If meshcat is not installed, or its viewer is not the one that is known.
+    """
+    file = _meshcat_viewer() / BUNDLE
     try:
         content = file.read_bytes()
     except OSError as error:

@@ -23,6 +23,7 @@ from robosim import quaternions
 from robosim.description.mechanism import Mechanism
 from robosim.errors import OptionError
 from robosim.viz import items
+from robosim.viz.choices import Choices
 from robosim.viz.commands import CONTROLS, Command, parse
 from robosim.viz.controls import Button, Controls, Signals, Slider
 from robosim.viz.link import MAX_WAITING, Link, block
@@ -60,6 +61,11 @@ class Viewer:
         the robot.
     quiet : bool
         Whether to omit the line with the address on stderr.
+
+    Attributes
+    ----------
+    choices : Choices
+        Cards on the page, from which one is chosen; none by default.
 
     Raises
     ------
@@ -108,6 +114,10 @@ class Viewer:
         mailbox = self._link.mailbox
         self._controls = Controls(
             lambda controls: mailbox.put_document("controls", _text({"controls": controls})),
+            weakref.WeakMethod(self._listen),
+        )
+        self.choices = Choices(
+            lambda name, content: mailbox.put_document(name, _text(content)),
             weakref.WeakMethod(self._listen),
         )
         self._signals = Signals(
@@ -440,6 +450,8 @@ class Viewer:
                 command = parse(line)
                 if command["do"] in CONTROLS:
                     self._controls.obey(command)
+                elif command["do"] == "choose":
+                    self.choices.obey(command)
                 else:
                     self._commands.append(command)
             except ValueError as error:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from robosim import quaternions
 from robosim.description.poses import body_poses
 
 if TYPE_CHECKING:
+    from robosim.runtime.compiling import Estimate
     from robosim.viz.viewer import Viewer
 
 TOLD_EVERY = 0.5  # [s]
@@ -28,29 +29,19 @@ def show_home(viewer: Viewer) -> None:
 
 
 @contextmanager
-def waiting(viewer: Viewer, tell: Callable[[str], None] = lambda said: None) -> Iterator[None]:
-    """While the block runs, show on the page what it waits for.
-
-    Parameters
-    ----------
-    viewer : Viewer
-    tell : callable(str)
-        Called with the same text, from a thread, twice a second while kernels are compiled.
-    """
-    viewer.document("waiting", {"said": STARTING})
+def waiting(viewer: Viewer) -> Iterator[None]:
+    """While the block runs, show what it waits for on the page, with a bar for kernels."""
+    viewer.document("waiting", {"said": STARTING, "share": None})
     # Imported after the page has been served, as this imports numba.
     from robosim.runtime.notice import CompileNotice
 
-    before, spent = CompileNotice.kernels, CompileNotice.spent()
     ended = threading.Event()
 
     def look() -> None:
         while not ended.wait(TOLD_EVERY):
-            kernels, seconds = CompileNotice.kernels - before, CompileNotice.spent() - spent
-            if kernels:
-                said = f"compiling kernels for the first time, {kernels} in {seconds:.0f} s"
-                viewer.document("waiting", {"said": said})
-                tell(said)
+            spell = CompileNotice.spell
+            if spell is not None and CompileNotice.compiles():
+                viewer.document("waiting", told(spell.estimate()))
 
     thread = threading.Thread(target=look, name="robosim waiting", daemon=True)
     thread.start()
@@ -59,4 +50,9 @@ def waiting(viewer: Viewer, tell: Callable[[str], None] = lambda said: None) -> 
     finally:
         ended.set()
         thread.join()
-        viewer.document("waiting", {"said": ""})
+        viewer.document("waiting", {"said": "", "share": None})
+
+
+def told(estimate: Estimate) -> dict[str, Any]:
+    """What the page is told of compiling: lines of text, and the share of the time that is over."""
+    return {"said": "\n".join(("compiling, once", *estimate.texts())), "share": estimate.share}

@@ -21,6 +21,7 @@ from mkdocs.structure.files import File, Files
 
 sys.path.insert(0, str(Path(__file__).parent))
 import gallery
+import recordings
 import reference
 
 ROOT = Path(__file__).parents[2]
@@ -146,6 +147,12 @@ def on_files(files: Files, config: Any) -> Files:
     files.remove(files.src_uris["index.md"])
     for path, text in generated().items():
         files.append(File.generated(config, path, content=text))
+    for folder in (recordings.KEPT, recordings.ROBOTS):
+        for name, content in recordings.pages(folder).items():
+            if f"recordings/{name}" not in files.src_uris:
+                files.append(File.generated(config, f"recordings/{name}", content=content))
+    for path in recordings.ROBOTS.glob("*.png"):
+        files.append(File.generated(config, f"robots/{path.name}", content=path.read_bytes()))
     return files
 
 

@@ -13,7 +13,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from PIL import Image
@@ -29,24 +29,26 @@ SIZE = 720, 450  # pixels
 COLOURS = 96
 
 
-def after(sim: Any, seconds: float, controller: Any = None) -> Any:
-    """The simulation, so much later."""
-    sim.run(seconds, controller)
-    return sim
+class Run(NamedTuple):
+    """A simulation at its start, its controller, and the time of its picture [s]."""
+
+    sim: Any
+    seconds: float
+    controller: Any = None
 
 
 def model(
     name: str, seconds: float, controller: Any = None, q: dict[str, float] | None = None, **o: Any
-) -> Any:
-    """A model that ships, some time after a start with some of its coordinates given."""
-    robot = robosim.load(name)
+) -> Run:
+    """A model that ships, which starts with some of its coordinates given."""
+    robot = robosim.load(name, contacts="feet") if name == "a1" else robosim.load(name)
     sim = robosim.Simulation(robot, **o)
     if q:
         start = np.array(robot.home)
         for coordinate, value in q.items():
             start[robot.q_names.index(coordinate)] = value
         sim.set_state(start)
-    return after(sim, seconds, controller)
+    return Run(sim, seconds, controller)
 
 
 def example(name: str, make: Callable[[dict[str, Any]], Any]) -> Any:
@@ -61,49 +63,49 @@ def example(name: str, make: Callable[[dict[str, Any]], Any]) -> Any:
             sys.argv = given
 
 
-def crane() -> Any:
+def crane() -> Run:
     """The crane of example 08, from its text."""
     text = example("08", lambda found: found["URDF"])
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "crane.urdf"
         path.write_text(text)
-        return after(robosim.Simulation(robosim.load(path)), 0.5)
+        return Run(robosim.Simulation(robosim.load(path)), 0.5)
 
 
-def terrain(found: dict[str, Any]) -> Any:
-    return after(robosim.Simulation(found["build"](), timestep=0.005), 1.2)
+def terrain(found: dict[str, Any]) -> Run:
+    return Run(robosim.Simulation(found["build"](), timestep=0.005), 1.2)
 
 
-def hopper(found: dict[str, Any]) -> Any:
+def hopper(found: dict[str, Any]) -> Run:
     sim = robosim.Simulation(found["build"]())
     q = np.array(sim.robot.home)
     q[sim.robot.q_names.index("rail.t0")] = 0.6
     sim.set_state(q)
-    return after(sim, 0.6, found["suspension"])
+    return Run(sim, 0.6, found["suspension"])
 
 
-def lift(found: dict[str, Any]) -> Any:
+def lift(found: dict[str, Any]) -> Run:
     sim = robosim.Simulation(found["world"](), timestep=2e-3)
     sim.set_state([*found["angles"](0.0), *sim.q[3:]])
-    return after(sim, 2.5, found["control"])
+    return Run(sim, 2.5, found["control"])
 
 
-def hop(found: dict[str, Any]) -> Any:
-    return after(robosim.Simulation(robosim.load("minitaur")), 0.5, found["Hop"]())
+def hop(found: dict[str, Any]) -> Run:
+    return Run(robosim.Simulation(robosim.load("minitaur")), 0.5, found["Hop"]())
 
 
-def panda(found: dict[str, Any]) -> Any:
+def panda(found: dict[str, Any]) -> Run:
     robot = found["arm"]()
-    return after(robosim.Simulation(robot), 0.4, found["ComputedTorque"](robot))
+    return Run(robosim.Simulation(robot), 0.4, found["ComputedTorque"](robot))
 
 
-def acrobot(found: dict[str, Any]) -> Any:
+def acrobot(found: dict[str, Any]) -> Run:
     sim = robosim.Simulation(found["acrobot"](), 2e-3)
     sim.set_state([2.4, -1.0])
-    return sim
+    return Run(sim, 0.0)
 
 
-SCENES: dict[str, Callable[[], Any]] = {
+SCENES: dict[str, Callable[[], Run]] = {
     "a1": lambda: model("a1", 0.5, "stand"),
     "a1-trot": lambda: model("a1", 1.27, "trot"),
     "minitaur": lambda: example("10", hop),
@@ -132,10 +134,11 @@ PLOTS = {
 }
 
 
-def scene(sim: Any) -> Image.Image:
-    """A picture of a simulation's present state."""
-    recorder = viz.Recorder(sim.robot)
-    recorder.add(**snapshot(sim))
+def scene(run: Run) -> Image.Image:
+    """A picture of a run at its time."""
+    run.sim.run(run.seconds, run.controller)
+    recorder = viz.Recorder(run.sim.robot)
+    recorder.add(**snapshot(run.sim))
     with tempfile.TemporaryDirectory() as folder:
         path = render(recorder, Path(folder) / "scene.png", size=SIZE)
         return Image.open(io.BytesIO(path.read_bytes()))

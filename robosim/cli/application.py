@@ -16,6 +16,7 @@ from robosim.errors import RobosimError
 INTERRUPTED = 130  # exit code of shells for a command ended by ctrl-C
 
 EXAMPLES = (
+    ("robosim demo", "eight robots and mechanisms, live in the browser"),
     ("robosim models", "what can be loaded by name"),
     ("robosim info a1", "what a robot is made of"),
     ("robosim view a1 --open", "live in the browser"),

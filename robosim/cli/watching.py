@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -162,13 +162,11 @@ def open_viewer(
 
 
 def compiled(start: Callable[[], Any], viewer: Viewer | None) -> Any:
-    """The result of `start`; a page, if any, and the terminal show the progress of its kernels."""
+    """The result of `start`; a page, if any, shows the robot and the progress of its kernels."""
     if viewer is None:
         return start()
     from robosim.viz.waiting import show_home, waiting
 
-    with ExitStack() as told:
-        tell: Any = told.enter_context(err.status("")).update if err.is_terminal else None
-        show_home(viewer)
-        told.enter_context(waiting(viewer, tell) if tell else waiting(viewer))
+    show_home(viewer)
+    with waiting(viewer):
         return start()

@@ -11,7 +11,9 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,12 +22,15 @@ from numba import types
 
 from robosim.kernels.compiler import cache
 from robosim.kernels.compiler.addresses import TYPES
+from robosim.kernels.compiler.events import tell_of_compiling
 from robosim.kernels.compiler.parts import address_of, compile_part, find_compiled
+from robosim.runtime.compiling import Compiling, Unit, unit_of
 from robosim.runtime.notice import CompileNotice
 
 COMPILE = """
 import sys
-from robosim.runtime.background import compile_here
+from robosim.runtime.background import compile_here, tell_kernels
+tell_kernels()
 compile_here(sys.stdin.buffer.read())
 """
 _at_work: list[subprocess.Popen[bytes]] = []
@@ -61,7 +66,13 @@ class Apart:
         _at_work[:] = [process for process in _at_work if process.poll() is None]
         idle = cores() - 1 - len(_at_work)
         if self._compiled is None and self._process is None and idle >= 1:
-            self._process = start_beside(COMPILE, self._job)
+            self._process = start_beside(COMPILE, self._job, subprocess.PIPE)
+            if self._process is not None:
+                function = self._part.py_func
+                spell = CompileNotice.present()
+                unit = spell.begin(unit_of(function.__module__, function.__qualname__), True)
+                heard = self._process, spell, unit
+                threading.Thread(target=count_kernels, args=heard, daemon=True).start()
 
     def bound_to(self, caller: Any, others: tuple[Any, ...]) -> Any:
         """`caller` with the part's address as its first argument; both are compiled at once.
@@ -86,7 +97,24 @@ class Apart:
         return address_of(self._compiled)
 
 
-def start_beside(code: str, job: Any) -> subprocess.Popen[bytes] | None:
+def count_kernels(process: subprocess.Popen[bytes], spell: Compiling, unit: Unit) -> None:
+    """Count the kernels that another process begins to compile, each of which it tells by a byte.
+
+    Called in a thread, which ends with the process.
+    """
+    assert process.stdout is not None
+    with process.stdout as pipe:
+        while told := os.read(pipe.fileno(), 4096):
+            unit.count(len(told))
+    if process.wait() == 0:
+        spell.end(unit)
+    else:
+        unit.end()
+
+
+def start_beside(
+    code: str, job: Any, stdout: int = subprocess.DEVNULL
+) -> subprocess.Popen[bytes] | None:
     """Start another Python that compiles into the cache; None without a cache or an interpreter.
 
     The process is killed when this one ends.
@@ -96,6 +124,8 @@ def start_beside(code: str, job: Any) -> subprocess.Popen[bytes] | None:
     code : str
         Its program, which reads the pickled job from standard input.
     job : picklable
+    stdout : int
+        Of the process, as for `subprocess.Popen`.
     """
     if cache.FOLDER is None or not is_python():
         return None
@@ -104,7 +134,7 @@ def start_beside(code: str, job: Any) -> subprocess.Popen[bytes] | None:
         process = subprocess.Popen(
             [sys.executable, "-c", code],
             stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
+            stdout=stdout,
             stderr=subprocess.DEVNULL,
             env={**os.environ, "PYTHONPATH": path},
         )
@@ -127,6 +157,16 @@ def cores() -> int:
 def is_python() -> bool:
     """Whether the running program is a Python interpreter, which can run other code."""
     return Path(sys.executable or "").name.lower().startswith("python")
+
+
+def tell_kernels() -> None:
+    """Tell `count_kernels` of each kernel from now on; called in the other process."""
+
+    def tell(module: str, name: str) -> None:
+        with suppress(OSError):  # nobody listens any more
+            os.write(sys.stdout.fileno(), b".")
+
+    tell_of_compiling(tell, lambda: None)
 
 
 def compile_here(job: bytes) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import time
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,7 @@ def begun(tmp_path, monkeypatch):
     monkeypatch.setattr(cache, "FOLDER", str(tmp_path / Path(cache.FOLDER).name))
     monkeypatch.setitem(TYPES, KIND, types.int64)
     monkeypatch.setattr(background, "_at_work", [])
+    monkeypatch.setattr(CompileNotice, "spell", None)
     monkeypatch.setattr(background, "cores", lambda: 2)
     return lambda: Apart(make, (KIND,), (types.int64,))
 
@@ -54,6 +56,12 @@ def test_another_process_compiles_it(begun):
     assert call(first.address(), 21) == 42
     assert first._process.returncode == 0
     assert not first._part.overloads  # it has been loaded
+    spell = CompileNotice.spell
+    assert [(unit.name, unit.beside) for unit in spell.units] == [("test_background.double", True)]
+    deadline = time.monotonic() + 10.0
+    while spell.idle() == 0.0 and time.monotonic() < deadline:  # what it tells comes by a thread
+        time.sleep(0.01)
+    assert spell.units[0].kernels == 1
     second = begun()
     assert second._process is None
     assert call(second.address(), 4) == 8

@@ -125,6 +125,7 @@ def test_kernels_made_ahead_are_taken_where_they_fit(
     assert f"{level}/kernels-of-others" in caplog.text
     monkeypatch.setattr(cache, "AHEAD", None)
     monkeypatch.setattr(CompileNotice, "said", False)
+    monkeypatch.setattr(CompileNotice, "spell", None)
     CompileNotice.begin_in("robosim.kernels")
     CompileNotice.end()
     assert capsys.readouterr().err == f"{FOREIGN}\n"

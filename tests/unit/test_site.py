@@ -8,7 +8,9 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+import shutil
 import sys
+import zipfile
 from collections.abc import Iterator
 from importlib import import_module
 from itertools import pairwise
@@ -16,18 +18,22 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 from test_documents import LONGEST_IN_GUIDES, long_sentences, pronouns
 from test_layers import LAYERS
 
 import robosim
 from robosim.errors import MissingExtraError
+from robosim.models import shipped
+from robosim.viz.page import bundle
 
 ROOT = Path(__file__).parents[2]
 MADE = (property, classmethod, staticmethod)
 sys.path.insert(0, str(ROOT / "docs/site"))
 import gallery  # noqa: E402
 import links  # noqa: E402
+import recordings  # noqa: E402
 import reference  # noqa: E402
 
 PAGES = reference.pages()
@@ -177,6 +183,51 @@ def test_pictures_of_the_gallery_are_there_and_small() -> None:
     assert drawn <= set(files)
     assert all(file.is_file() for file in files)
     assert all(file.stat().st_size < 150_000 for file in drawn)
+
+
+def test_recordings_of_the_gallery_are_there_and_small() -> None:
+    """Those of scenes, of all models that ship, and none besides; no meshes of others in them."""
+    found = {path.stem: path for path in recordings.KEPT.iterdir()}
+    scenes = {Path(one.file).stem for one in gallery.PICTURES if one.file.startswith("gallery/")}
+    plots = {Path(one.file).stem for one in gallery.PICTURES if one.model}
+    models = {f"model-{one.name}" for one in shipped()}
+    assert set(found) == models | (scenes - plots - set(gallery.OF_OTHERS))
+    sizes = [path.stat().st_size for path in found.values()]
+    assert max(sizes) < recordings.LARGEST
+    assert sum(sizes) < 2_000_000
+    thumbnails = {path.stem for path in recordings.THUMBNAILS.iterdir()}
+    assert {f"model-{name}" for name in thumbnails} == models
+    for one in gallery.PICTURES:
+        is_shown = one.model or (one.file.startswith("gallery/") and Path(one.file).stem in found)
+        assert (one.recording() in found) is bool(is_shown)
+
+
+def test_pages_of_recordings_share_one_script(tmp_path: Path) -> None:
+    shutil.copy(recordings.KEPT / "model-cube.zip", tmp_path)
+    made = recordings.pages(tmp_path)
+    assert set(made) == {"model-cube.html", "viewer.js"}
+    page = str(made["model-cube.html"])
+    assert made["viewer.js"] == bundle()
+    assert len(page) < 200_000
+    assert '<script src="viewer.js"></script>' in page
+    assert "script-src 'self' 'unsafe-inline'" in page
+    assert "connect-src 'none'" in page
+    assert recordings.pages(tmp_path / "none") == {}
+
+
+def test_a_recording_is_that_of_a_run(tmp_path: Path) -> None:
+    """Rounded to 1e-4 of each number, and the same bytes each time."""
+    recorder = recordings.recorded(*recordings.moving(robosim.load("pendulum")), 0.5)
+    assert len(recorder) == 13
+    files = [tmp_path / name for name in ("a.zip", "b.zip")]
+    for file in files:
+        recordings.compressed(recorder, file)
+    assert files[0].read_bytes() == files[1].read_bytes()
+    with zipfile.ZipFile(files[0]) as file:
+        frames = np.frombuffer(file.read("frames"), "<f4")
+    whole = np.frombuffer(b"".join(recorder.frames()), "<f4")
+    np.testing.assert_allclose(frames, whole, rtol=1.3e-4, atol=0)
+    assert np.ptp(whole.reshape(13, -1)[:, 4:7], axis=0).max() > 0.02  # it moves
 
 
 def test_links_that_lead_nowhere_are_found(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from test_viz_browser import ON_SCREEN, first_frame, frames, pixels, steered, un
 import robosim
 from robosim import Body, Geometry, Joint, Mechanism
 from robosim.cli import arguments
+from robosim.runtime.compiling import Compiling
 from robosim.runtime.notice import CompileNotice
 from robosim.viz import Recorder, Viewer, live
 from robosim.viz.waiting import show_home, waiting
@@ -84,7 +85,7 @@ def test_a_click_in_a_recording_tells_what_the_frames_say(page: Any, tmp_path: P
 
 def test_the_page_says_what_it_waits_for(page: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the robot at home, before there is a simulation; then it goes on as ever."""
-    monkeypatch.setattr(CompileNotice, "kernels", 0)
+    monkeypatch.setattr(CompileNotice, "spell", None)
     robot = robosim.load("cube")
     with Viewer(robot) as viewer:
         note = page.locator("#hud-note")
@@ -93,11 +94,20 @@ def test_the_page_says_what_it_waits_for(page: Any, monkeypatch: pytest.MonkeyPa
             page.goto(viewer.url)
             wait_for(page, "window.robosim && robosim.stage.placed")
             until(lambda: note.inner_text() == "starting", "it starts")
-            monkeypatch.setattr(CompileNotice, "kernels", 12)
-            until(lambda: note.inner_text().startswith("compiling kernels"), "it compiles")
-            assert note.inner_text().splitlines()[1] == "12 in 0 s"
+            bar = page.locator("#hud-bar")
+            assert not bar.is_visible()
+            spell = Compiling()
+            unit = spell.begin("knot.set_bodies")
+            unit.count(41)
+            monkeypatch.setattr(CompileNotice, "spell", spell)
+            until(lambda: note.inner_text().startswith("compiling, once"), "it compiles")
+            assert note.inner_text().splitlines()[1] == "41 of about 82 kernels"
+            assert bar.is_visible()
+            until(lambda: bar.evaluate("bar => bar.value") > 0.02, "the bar moves")
+            unit.end()
         live(robosim.Simulation(robot), None, 0.1, viewer)
         until(lambda: "compiling" not in note.inner_text(), "it runs")
+        assert not bar.is_visible()
 
 
 def test_torques_by_hand_move_the_robot(page: Any) -> None:

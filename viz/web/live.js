@@ -100,6 +100,7 @@ function live() {
   const panel = new Panel(stage, layers, send);
   const hand = new Hand(stage, send);
   const card = new Card(stage, send);
+  const choices = new Choices(send);
   const recent = new Recent();
   // A past state cannot be pulled.
   new Pointer(stage, card, (event, hit) => { if (!recent.past) hand.take(event, hit); });
@@ -122,8 +123,13 @@ function live() {
     body: (content) => card.tell(content.shown),
     waiting: (content) => {
       waiting = content.said;
+      document.body.classList.toggle("waiting", Boolean(waiting));
+      element("hud-bar").hidden = content.share === null;
+      element("hud-bar").value = content.share || 0;
       told = false;
     },
+    choices: (content) => choices.describe(content.cards),
+    chosen: (content) => choices.mark(content.name, false),
     controls: (content) => panel.describeControls(content.controls),
     signals: (content) => charts.describeSignals(content.charts),
   };
@@ -184,7 +190,7 @@ function live() {
   // The real-time factor: measured by the simulation, or else from arrival times of frames.
   function pace() {
     if (recent.past) return [`${(recent.last - recent.time).toFixed(1)} s ago`];
-    if (waiting) return waiting.split(", ");
+    if (waiting) return waiting.split("\n");
     if (panel.status && panel.status.paused) return ["paused"];
     if (panel.status && !panel.status.started) return ["starting"];
     const factor = charts.newest(1);
@@ -225,6 +231,6 @@ function live() {
     describe(shown.time, over ? ["ended; waiting for the next run"] : [...pace(), ...layers.told()]);
   });
   // For scripts and tests that drive the page.
-  window.robosim = { stage, layers, panel, charts, items, card, recent, send, frames: 0 };
+  window.robosim = { stage, layers, panel, charts, items, card, choices, recent, send, frames: 0 };
   connect();
 }
