@@ -6,13 +6,14 @@ from pathlib import Path
 
 from robosim import safe_xml
 
-URDF, XACRO, MJCF, SDF = "URDF", "xacro", "MJCF", "SDF"
-SUFFIXES = (".urdf", ".xml", ".xacro", ".sdf", ".world")
+URDF, XACRO, MJCF, SDF, USD = "URDF", "xacro", "MJCF", "SDF", "USD"
+USD_SUFFIXES = (".usda", ".usd", ".usdc", ".usdz")
+SUFFIXES = (".urdf", ".xml", ".xacro", ".sdf", ".world", *USD_SUFFIXES)
 """Of files that can be loaded, the likeliest first."""
 SUFFIX_OF = {"mujoco": ".xml", "sdf": ".sdf"}
 """Root element of a text -> suffix of its file; that of others is .urdf."""
 _OF_ROOTS = {"mujoco": MJCF, "sdf": SDF}
-_OF_SUFFIXES = {".xacro": XACRO, ".sdf": SDF, ".world": SDF}
+_OF_SUFFIXES = {".xacro": XACRO, ".sdf": SDF, ".world": SDF} | dict.fromkeys(USD_SUFFIXES, USD)
 
 
 def kind_of(path: Path) -> str:

@@ -54,11 +54,11 @@ def load(
     Parameters
     ----------
     source : str, path, yourdfpy.URDF or mujoco.MjSpec
-        A built-in name ("a1", "cube"), or the path of a .urdf, .xacro, .sdf or MJCF .xml file. Or
-        the name of a robot of an installed example-robot-data, such as "a1_description" or
-        "example-robot-data:a1". Or "robot_descriptions:NAME", which may download the robot. Or the
-        text of a URDF, SDF or MJCF file, which begins with "<"; its files are searched for in
-        `package_dirs`.
+        A built-in name ("a1", "cube"), or the path of a .urdf, .xacro, .sdf or MJCF .xml file, or
+        of a .usda, .usd, .usdc or .usdz one. Or the name of a robot of an installed
+        example-robot-data, such as "a1_description" or "example-robot-data:a1". Or
+        "robot_descriptions:NAME", which may download the robot. Or the text of a URDF, SDF or MJCF
+        file, which begins with "<"; its files are searched for in `package_dirs`.
     floating_base : bool or None
         Whether the root floats. None: for URDF, the root floats unless it has no mass; for others,
         as in the file.
@@ -78,7 +78,7 @@ def load(
         Obstacles for its collision geometry; see `Mechanism.with_contacts`.
     self_collision : bool, "file" or None
         Whether bodies of one robot collide with each other; "file": only links with
-        ``<selfCollide>`` in a URDF, or those that an SDF wants; for MJCF the same as True.
+        ``<selfCollide>`` in a URDF, or those that an SDF or USD wants; for MJCF the same as True.
         None: False, and a warning counts the pairs that the file wants to collide. Different
         robots of one file collide as it says.
     srdf : path or None
@@ -260,6 +260,11 @@ def _load_file(path: Path, name: str, options: LoadOptions) -> Mechanism:
 
         _refuse_urdf_options(name, options)
         return load_sdf(path, options)
+    if kind == kinds.USD:
+        from robosim.loaders.usd import load_usd
+
+        _refuse_urdf_options(name, options)
+        return load_usd(path, options)
     # Imported here, as trimesh takes most of a second to import, and built models do not need it.
     from robosim.loaders.urdf import load_urdf
 

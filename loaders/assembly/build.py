@@ -15,16 +15,18 @@ from robosim.description import geometry
 from robosim.description.body import Body, Frame
 from robosim.description.inertial import Inertial
 from robosim.description.joint import Joint
+from robosim.description.keyframe import Keyframe
 from robosim.description.mechanism import Mechanism
 from robosim.description.names import free_name
 from robosim.description.obstacles import AnyShape, TriangleMesh, obstacle_name
 from robosim.description.springs import Coupling
+from robosim.description.tendon import Point, Tendon
 from robosim.errors import LoadError
 from robosim.loaders import carriers, placement
 from robosim.loaders import inertials as checked
 from robosim.loaders.assembly.groups import Group, find_groups, find_tree
-from robosim.loaders.assembly.joints import coordinates, joint_of
-from robosim.loaders.assembly.parts import Assembly, Link, Tie
+from robosim.loaders.assembly.joints import coordinates, end_of, joint_of
+from robosim.loaders.assembly.parts import Assembly, Cord, Link, Tie
 from robosim.loaders.contacts import contacts_of
 from robosim.loaders.home import at_home
 from robosim.loaders.joints import ROOT_NAMES
@@ -32,6 +34,9 @@ from robosim.loaders.options import ASK_FOR_PAIRS, LoadOptions
 from robosim.loaders.pose import Pose
 
 Array = NDArray[np.float64]
+
+TARGETS = "targets"
+"""Of the configuration and the keyframe that have the controls of the file."""
 
 
 def mechanism_of(assembly: Assembly, options: LoadOptions) -> Mechanism:
@@ -147,6 +152,14 @@ class _Builder:
                 del self.groups[link.name]
         assembly.links = [link for link in assembly.links if link.name not in gone]
         ties = []
+        cords = []
+        for cord in assembly.cords:
+            ends = [
+                (None, (gone[link] @ Pose(np.eye(3), p)).p) if link in gone else (link, p)
+                for link, p in (cord.first, cord.second)
+            ]
+            cords.append(replace(cord, first=ends[0], second=ends[1]))
+        assembly.cords = cords
         for tie in assembly.ties:
             if tie.parent in gone:
                 tie = replace(tie, parent=None, first=gone[tie.parent] @ tie.first)
@@ -179,7 +192,8 @@ class _Builder:
         E = geometry.pose(place.p, quaternions.from_matrix(place.R))
         assembly = self.assembly
         assembly.visuals += [geometry.placed(shape, E) for shape in link.visuals]
-        own, met = [], []
+        own: list[str] = []
+        met: list[str] = []
         for group in kept:
             same = not link.static and group.top.robot == link.robot
             (own if same else met).append(group.top.name)
@@ -229,9 +243,16 @@ class _Builder:
             obstacles=tuple(assembly.obstacles),
             excluded_pairs=tuple(self._apart()),
             actuators=tuple(assembly.actuators),
+            tendons=tuple(self._tendon(cord) for cord in assembly.cords),
         )
         mechanism = self._with_contacts(mechanism)
         mechanism = at_home(mechanism, self._reference(mechanism), options, self.notes)
+        if assembly.targets:
+            mechanism = replace(
+                mechanism,
+                configurations={TARGETS: np.asarray(mechanism.home)},
+                keyframes={TARGETS: Keyframe(controls=assembly.targets)},
+            )
         warnings: list[str] = []
         mechanism = carriers.united(mechanism, warnings)
         tied = bool(options.self_collision or mechanism.obstacles or mechanism.contact_pairs)
@@ -330,6 +351,13 @@ class _Builder:
             found.append(Coupling(gear.name, gear.joint, gear.source, gear.ratio, gear.offset))
         return found
 
+    def _tendon(self, cord: Cord) -> Tendon:
+        points = []
+        for link, position in (cord.first, cord.second):
+            body, place = end_of(link, Pose(np.eye(3), position), self.groups, self.merged)
+            points.append(Point(body, place.p))
+        return Tendon(cord.name, tuple(points), lower=cord.lower, upper=cord.upper)
+
     def _reference(self, mechanism: Mechanism) -> Array:
         """q (nq,) at the poses of the file."""
         poses: dict[str | None, tuple[Array, Array]] = {None: (np.eye(3), np.zeros(3))}
@@ -384,7 +412,7 @@ class _Builder:
     def _with_pairs(self, mechanism: Mechanism) -> Mechanism:
         robots = self._robots()
         apart = {frozenset(pair) for pair in mechanism.excluded_pairs}
-        apart |= {frozenset((joint.parent, joint.child)) for joint in mechanism.joints}
+        apart |= {frozenset((str(joint.parent), joint.child)) for joint in mechanism.joints}
         collides = {
             body.name: any(link.collides for link in self.groups[body.name].links)
             for body in mechanism.bodies
@@ -396,7 +424,7 @@ class _Builder:
                 continue
             if robots[a.name] != robots[b.name]:
                 between.append(pair)
-            elif self.assembly.wanted or (collides[a.name] and collides[b.name]):
+            elif collides[a.name] and collides[b.name]:
                 within.append(pair)
             else:
                 others.append(pair)

@@ -118,6 +118,17 @@ class Gear:
 
 
 @dataclass
+class Cord:
+    """A tendon between two points, each (link or None, position (3,) in the link's frame)."""
+
+    name: str
+    first: tuple[str | None, Array]
+    second: tuple[str | None, Array]
+    lower: float
+    upper: float
+
+
+@dataclass
 class Assembly:
     """All links, joints and obstacles of a file.
 
@@ -133,13 +144,12 @@ class Assembly:
         Whether the file describes the world, and so the ground as well.
     apart : list of pairs of names
         Links that do not collide.
-    wanted : bool
-        Whether links of one robot collide by the file, except `apart`; else those that `collides`
-        says.
     frames : list of (name, Pose)
     visuals : list of Geometry
         Frames and drawn shapes of the world.
+    cords : list of Cord
     actuators : list of Actuator
+    targets : mapping of actuator to its control
     notes : Notes
     package_dirs : list of str
         Folders in which files were found.
@@ -156,8 +166,9 @@ class Assembly:
     ground: float | None = None
     world: bool = False
     apart: list[tuple[str, str]] = field(default_factory=list)
-    wanted: bool = False
     frames: list[tuple[str, Pose]] = field(default_factory=list)
     visuals: list[Geometry] = field(default_factory=list)
+    cords: list[Cord] = field(default_factory=list)
     actuators: list[Actuator] = field(default_factory=list)
+    targets: dict[str, float] = field(default_factory=dict)
     package_dirs: list[str] = field(default_factory=list)

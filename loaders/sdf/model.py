@@ -190,7 +190,8 @@ class _Reader:
             (scope, "" if name in alone else f"{name}::") for name, scope in world.nested.items()
         ]
         while stack:
-            scope, scope.prefix = stack.pop()
+            scope, prefix = stack.pop()
+            scope.prefix = prefix
             stack += [(one, f"{scope.prefix}{name}::") for name, one in scope.nested.items()]
 
     def _world(self, node: Node) -> None:

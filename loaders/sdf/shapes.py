@@ -66,7 +66,7 @@ class Shapes:
             )
         where = {"position": place.p, "quaternion": quaternions.from_matrix(place.R), "name": link}
         if shape.tag == "mesh":
-            return self._mesh(shape, where | surface, outline=True)
+            return [*self._mesh(shape, where | surface, outline=True)]
         return [self._primitive(shape, where | surface)]
 
     def visual(self, node: Node, place: Pose, link: str) -> list[Geometry]:
@@ -126,7 +126,7 @@ class Shapes:
         if any(not length > 0 for length in size):
             raise shape.refusal(f"its sizes must be positive, not {list(size)}")
         if shape.tag == "cone":
-            return cones.cone(*size, notes=self._notes, what=shape.where, **where)
+            return cones.cone(size[0], size[1], self._notes, shape.where, **where)
         return Geometry(shape.tag, size=size, **where)
 
     def _mesh(
