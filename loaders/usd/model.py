@@ -269,7 +269,7 @@ class _Reader:
                 raise self.stage.refusal(
                     prim, f"joints of type '{prim.GetTypeName()}' are not read"
                 )
-        names = _names(found, {link.name for link in self.links.values()})
+        names = _names(found)
         for prim in found:
             joints.read(prim, names[str(prim.GetPath())])
         return joints
@@ -306,13 +306,12 @@ class _Reader:
             )
 
 
-def _names(prims: list[Any], taken: set[str] | None = None) -> dict[str, str]:
+def _names(prims: list[Any]) -> dict[str, str]:
     """Path -> name: the last part of the path, or the whole one where that is not unique."""
     last = Counter(prim.GetName() for prim in prims)
-    taken = taken or set()
     return {
         str(prim.GetPath()): prim.GetName()
-        if last[prim.GetName()] == 1 and prim.GetName() not in taken
+        if last[prim.GetName()] == 1
         else str(prim.GetPath()).lstrip("/")
         for prim in prims
     }

@@ -113,9 +113,10 @@ def test_limits_of_hinges_are_in_degrees_and_those_of_slides_in_metres(tmp_path:
 
 
 def test_a_drive_is_a_servo_in_radians_with_its_target(tmp_path: Path):
-    lines = ("float drive:angular:physics:stiffness = 2", "float drive:angular:physics:damping = 0.5",
-             "float drive:angular:physics:targetPosition = 30",
-             "float drive:angular:physics:maxForce = 7", "float physxJoint:armature = 0.25")  # fmt: skip
+    drive = "float drive:angular:physics:"
+    values = {"stiffness": 2, "damping": 0.5, "targetPosition": 30, "maxForce": 7}
+    lines = [f"{drive}{what} = {value}" for what, value in values.items()]
+    lines.append("float physxJoint:armature = 0.25")
     robot = load(tmp_path, pair("Revolute", *lines, apis="PhysicsDriveAPI:angular"))
     (servo,) = robot.actuators
     degree = 180 / np.pi
@@ -224,8 +225,8 @@ def test_a_joint_outside_of_the_articulation_closes_a_loop(tmp_path: Path):
 
 
 def test_a_distance_joint_is_a_tendon_of_limited_length(tmp_path: Path):
-    tie = joint("Distance", "d", "", "a", "float physics:minDistance = 1",
-                "float physics:maxDistance = 3", "point3f physics:localPos0 = (0, 0, 7)")  # fmt: skip
+    lengths = "float physics:minDistance = 1", "float physics:maxDistance = 3"
+    tie = joint("Distance", "d", "", "a", *lengths, "point3f physics:localPos0 = (0, 0, 7)")
     (found,) = load(tmp_path, stage(body("a", "0, 0, 5"), tie)).tendons
     assert (found.lower, found.upper) == (1.0, 3.0)
     np.testing.assert_allclose(found.path[0].position, (0, 0, 7))
@@ -291,7 +292,7 @@ def test_friction_is_that_of_the_physics_material(tmp_path: Path):
                  "float physics:staticFriction = 0.5", "float physics:restitution = 0.2",
                  apis="Material")  # fmt: skip
     shape = prim("Cube", "box", "double size = 0.5",
-                 'rel material:binding:physics = </W/stuff> ( bindMaterialAs = "strongerThanDescendants" )',
+                 "rel material:binding:physics = </W/stuff>",
                  apis="Collision MaterialBindingAPI")  # fmt: skip
     text = stage(prim("Xform", "a", placed("0, 0, 9"), shape, apis="RigidBody"), stuff)
     robot = load(tmp_path, text)

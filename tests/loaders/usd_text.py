@@ -11,7 +11,8 @@ from robosim import Mechanism
 
 def stage(*parts: str, more: str = 'metersPerUnit = 1\n    upAxis = "Z"') -> str:
     """The text of a stage, whose default prim is `W`."""
-    return f'#usda 1.0\n(\n    defaultPrim = "W"\n    {more}\n)\ndef Xform "W"\n{{\n{"".join(parts)}}}\n'
+    head = f'#usda 1.0\n(\n    defaultPrim = "W"\n    {more}\n)\n'
+    return head + 'def Xform "W"\n{\n' + "".join(parts) + "}\n"
 
 
 def prim(kind: str, name: str, *lines: str, apis: str = "", more: str = "") -> str:
