@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
-SUFFIXES = (".urdf", ".xml", ".xacro")  # those of models, the likeliest first
+from robosim.loaders.kinds import SUFFIXES
+
 _MOST_LISTED = 6
 _MOST_FOLDERS = 300  # in which models are searched for
 

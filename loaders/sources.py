@@ -17,7 +17,7 @@ from robosim.description.hulls import HULL_POINTS
 from robosim.description.mechanism import Mechanism
 from robosim.description.obstacles import AnyShape, as_obstacles
 from robosim.errors import LoadError
-from robosim.loaders import descriptions, nearby, texts
+from robosim.loaders import descriptions, kinds, nearby, texts
 from robosim.loaders.contacts import chosen, with_open_meshes_noticed
 from robosim.loaders.options import Convex, LoadOptions, Motion
 from robosim.loaders.packages import example_robot_data
@@ -54,13 +54,13 @@ def load(
     Parameters
     ----------
     source : str, path, yourdfpy.URDF or mujoco.MjSpec
-        A built-in name ("a1", "cube"), or the path of a .urdf, .xacro or MJCF .xml file. Or the
-        name of a robot of an installed example-robot-data, such as "a1_description" or
-        "example-robot-data:a1". Or "robot_descriptions:NAME", which may download the robot. Or the
-        text of a URDF or MJCF file, which begins with "<"; its files are searched for in
-        `package_dirs`.
+        A built-in name ("a1", "cube"), or the path of a .urdf, .xacro, .sdf or MJCF .xml file, or
+        of a .usda, .usd, .usdc or .usdz one. Or the name of a robot of an installed
+        example-robot-data, such as "a1_description" or "example-robot-data:a1". Or
+        "robot_descriptions:NAME", which may download the robot. Or the text of a URDF, SDF or MJCF
+        file, which begins with "<"; its files are searched for in `package_dirs`.
     floating_base : bool or None
-        Whether the root floats. None: for URDF, the root floats unless it has no mass; for MJCF,
+        Whether the root floats. None: for URDF, the root floats unless it has no mass; for others,
         as in the file.
     ground : bool
         Whether the collision geometry becomes contact points with the ground.
@@ -78,8 +78,9 @@ def load(
         Obstacles for its collision geometry; see `Mechanism.with_contacts`.
     self_collision : bool, "file" or None
         Whether bodies of one robot collide with each other; "file": only links with
-        ``<selfCollide>`` in a URDF; for MJCF the same as True. None: False, and a warning counts
-        the pairs that the file wants to collide. Different robots of an MJCF collide as it says.
+        ``<selfCollide>`` in a URDF, or those that an SDF or USD wants; for MJCF the same as True.
+        None: False, and a warning counts the pairs that the file wants to collide. Different
+        robots of one file collide as it says.
     srdf : path or None
         An SRDF file for a URDF; None: the one beside the URDF, if it exists.
     loops : path or None
@@ -242,19 +243,28 @@ def _load(name: str, options: LoadOptions) -> Mechanism:
 def _load_file(path: Path, name: str, options: LoadOptions) -> Mechanism:
     """`load` for a file; `name` is the user's name of it."""
     suffix = path.suffix.lower()
-    if suffix not in (".urdf", ".xacro", ".xml"):
+    if suffix not in kinds.SUFFIXES:
         raise LoadError(
-            f"unknown kind of model file '{path.suffix}'",
-            file=path,
-            alternatives=(".urdf", ".xacro", ".xml"),
+            f"unknown kind of model file '{path.suffix}'", file=path, alternatives=kinds.SUFFIXES
         )
-    if suffix == ".xml" and _root_tag(path) == "mujoco":
+    kind = kinds.kind_of(path)
+    if kind == kinds.MJCF:
         from robosim.loaders.mjcf import load_mjcf
 
         _refuse_urdf_options(name, options)
         return load_mjcf(path, options)
     if options.mocap:
         raise LoadError(f"'mocap' is for MJCF files, which '{name}' is not")
+    if kind == kinds.SDF:
+        from robosim.loaders.sdf import load_sdf
+
+        _refuse_urdf_options(name, options)
+        return load_sdf(path, options)
+    if kind == kinds.USD:
+        from robosim.loaders.usd import load_usd
+
+        _refuse_urdf_options(name, options)
+        return load_usd(path, options)
     # Imported here, as trimesh takes most of a second to import, and built models do not need it.
     from robosim.loaders.urdf import load_urdf
 
@@ -276,11 +286,6 @@ def available() -> tuple[ModelInfo, ...]:
             for name, path in _collected().items()
         ),
     )
-
-
-def _root_tag(path: Path) -> str:
-    data = safe_xml.read_bytes(path, largest=safe_xml.LARGEST_MODEL)
-    return str(safe_xml.parse_model(data, path, []).tag)
 
 
 def _collected() -> dict[str, Path]:
@@ -305,7 +310,7 @@ def _find(name: str) -> Path:
     collected = _collected()
     wanted = name.removeprefix(f"{COLLECTION}:")
     there = safe_xml.is_file(path)
-    if wanted == name and (there or path.suffix.lower() in (".urdf", ".xml", ".xacro")):
+    if wanted == name and (there or path.suffix.lower() in kinds.SUFFIXES):
         if not there:
             raise LoadError(f"the file does not exist{nearby.of_file(path)}", file=path)
         return path

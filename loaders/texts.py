@@ -18,6 +18,7 @@ from lxml import etree
 
 from robosim import safe_xml
 from robosim.errors import LoadError, ModelError
+from robosim.loaders import kinds
 
 MODEL = "model"
 
@@ -107,7 +108,7 @@ def as_file(text: Text, folders: tuple[Path, ...]) -> Iterator[tuple[Path, tuple
         try:
             root = safe_xml.parse_model(text.data, path, [])
             allowed = _anchored(root, own, text, folders)
-            path = path.with_suffix(".xml" if root.tag == "mujoco" else ".urdf")
+            path = path.with_suffix(kinds.SUFFIX_OF.get(root.tag, ".urdf"))
             path.write_bytes(etree.tostring(root) if allowed else text.data)
             yield path, tuple(allowed)
         except ModelError as error:

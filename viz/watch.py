@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from robosim.errors import OptionError
+from robosim.loaders import kinds
 from robosim.loaders.folders import own_folder
 
-MODELS = (".urdf", ".xacro", ".xml", ".mjcf", ".srdf", ".yaml", ".yml")
+MODELS = (*kinds.SUFFIXES, ".mjcf", ".srdf", ".yaml", ".yml")
 MESHES = (".stl", ".obj", ".dae", ".glb", ".gltf", ".ply", ".msh", ".mtl", ".png", ".jpg", ".jpeg")
 SUFFIXES = frozenset((*MODELS, *MESHES))
 MAX_FILES = 2000

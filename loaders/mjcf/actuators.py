@@ -29,8 +29,8 @@ from robosim.loaders.mjcf.muscles import (
     read_muscle,
 )
 from robosim.loaders.mjcf.nodes import Node
-from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.mjcf.tendons import Tendons
+from robosim.loaders.notes import Notes
 
 Three = tuple[float, float, float]
 

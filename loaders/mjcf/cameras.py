@@ -11,8 +11,8 @@ from robosim.description.camera import Camera
 from robosim.description.ray_sensor import Pixels
 from robosim.loaders.mjcf.anchors import Anchors
 from robosim.loaders.mjcf.nodes import Node
-from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.mjcf.tree import TreeBody
+from robosim.loaders.notes import Notes
 
 MODES = ("fixed", "track", "trackcom", "targetbody", "targetbodycom")
 PROJECTIONS = ("perspective", "orthographic")

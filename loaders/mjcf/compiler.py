@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from robosim.loaders.mjcf.nodes import Node
-from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.mjcf.orientation import Angles
+from robosim.loaders.notes import Notes
 
 # Values that robosim.Simulation has, too.
 GRAVITY = (0.0, 0.0, -9.81)

@@ -20,9 +20,9 @@ from robosim.loaders.mjcf.defaults import Defaults
 from robosim.loaders.mjcf.hinges import with_hinges
 from robosim.loaders.mjcf.joints import Spec
 from robosim.loaders.mjcf.nodes import Node
-from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.mjcf.orientation import Pose
 from robosim.loaders.mjcf.tendons import Tendons
+from robosim.loaders.notes import Notes
 
 _LEFT_OUT = "equalities that no joint or gear here can hold are left out"
 

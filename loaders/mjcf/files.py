@@ -16,7 +16,7 @@ from robosim import safe_xml
 from robosim.errors import LoadError
 from robosim.loaders.folders import Folders
 from robosim.loaders.mjcf.nodes import Node
-from robosim.loaders.mjcf.notes import Notes
+from robosim.loaders.notes import Notes
 from robosim.loaders.spellings import somewhere_below, spellings
 
 _MOST_INCLUDES = 1000

@@ -27,9 +27,9 @@ from robosim.description.names import free_name
 from robosim.loaders.mjcf.compiler import Compiler, Option
 from robosim.loaders.mjcf.links import Link, Links
 from robosim.loaders.mjcf.nodes import Node
-from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.mjcf.orientation import Pose
 from robosim.loaders.mjcf.tree import PlacedJoint
+from robosim.loaders.notes import Notes
 
 Array = NDArray[np.float64]
 

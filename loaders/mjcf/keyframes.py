@@ -15,7 +15,7 @@ from robosim.description.mechanism import Mechanism
 from robosim.description.names import free_name
 from robosim.loaders.mjcf.joints import Spec
 from robosim.loaders.mjcf.nodes import Node
-from robosim.loaders.mjcf.notes import Notes
+from robosim.loaders.notes import Notes
 
 Array = NDArray[np.float64]
 

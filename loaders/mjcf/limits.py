@@ -17,7 +17,7 @@ from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.loaders.mjcf.compliance import Impedance, Solver
 from robosim.loaders.mjcf.nodes import Node
-from robosim.loaders.mjcf.notes import Notes
+from robosim.loaders.notes import Notes
 
 Array = NDArray[np.float64]
 

@@ -24,6 +24,7 @@ from robosim.description.ray_sensor import RaySensor
 from robosim.description.sensor import Sensor
 from robosim.errors import ModelError
 from robosim.loaders.carriers import FREE_SHARE, GROUNDED_SHARE, TIED_SHARE
+from robosim.loaders.home import at_home
 from robosim.loaders.mjcf import ray_sensors
 from robosim.loaders.mjcf.actuators import read_actuators
 from robosim.loaders.mjcf.anchors import Anchors, Scalars
@@ -36,7 +37,6 @@ from robosim.loaders.mjcf.defaults import Defaults
 from robosim.loaders.mjcf.equalities import Equalities, read_equalities, single_joints
 from robosim.loaders.mjcf.files import Files
 from robosim.loaders.mjcf.hfields import HeightFields
-from robosim.loaders.mjcf.home import at_home
 from robosim.loaders.mjcf.inertias import read_inertials
 from robosim.loaders.mjcf.joints import (
     Spec,

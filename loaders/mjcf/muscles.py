@@ -22,7 +22,7 @@ from robosim.loaders.mjcf.actuator_defaults import MUSCLE_CURVES, MUSCLE_RANGE, 
 from robosim.loaders.mjcf.compiler import Compiler
 from robosim.loaders.mjcf.muscle_lengths import extremes
 from robosim.loaders.mjcf.nodes import Node
-from robosim.loaders.mjcf.notes import Notes
+from robosim.loaders.notes import Notes
 
 Array = NDArray[np.float64]
 

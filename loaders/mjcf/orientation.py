@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from robosim import quaternions
 from robosim.loaders.mjcf.nodes import Node
+from robosim.loaders.pose import Pose as Pose
 
 Array = NDArray[np.float64]
 
@@ -26,22 +27,6 @@ class Angles:
 
     unit: float = np.pi / 180.0
     sequence: str = "xyz"
-
-
-@dataclass(frozen=True)
-class Pose:
-    """A frame relative to another one: rotation R (3, 3) and origin p (3,) [m]."""
-
-    R: Array
-    p: Array
-
-    @classmethod
-    def identity(cls) -> Pose:
-        return cls(np.eye(3), np.zeros(3))
-
-    def __matmul__(self, other: Pose) -> Pose:
-        """This pose followed by another one that is relative to it."""
-        return Pose(self.R @ other.R, self.p + self.R @ other.p)
 
 
 def pose(node: Node, angles: Angles) -> Pose:

@@ -18,8 +18,8 @@ from robosim.loaders.mjcf.anchors import Anchors
 from robosim.loaders.mjcf.cameras import MODES, pixels_of
 from robosim.loaders.mjcf.contacts import PlacedGeom
 from robosim.loaders.mjcf.nodes import Node
-from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.mjcf.tree import TreeBody
+from robosim.loaders.notes import Notes
 
 TAG = "rangefinder"
 _MOVING = "sensors of cameras that follow something are left out"

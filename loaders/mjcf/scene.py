@@ -21,9 +21,9 @@ from robosim.loaders.mjcf.compliance import Rest, Solver
 from robosim.loaders.mjcf.contacts import PlacedGeom, Rules, own_friction
 from robosim.loaders.mjcf.friction import Friction, highest
 from robosim.loaders.mjcf.hfields import HeightFields
-from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.mjcf.orientation import Pose
 from robosim.loaders.mjcf.shapes import DRAWN_GROUPS, WORLDLY, Materials, geometry
+from robosim.loaders.notes import Notes
 from robosim.loaders.options import ASK_FOR_PAIRS
 
 Array = NDArray[np.float64]

@@ -18,10 +18,10 @@ from robosim.loaders.mjcf.anchors import Anchor, Anchors, Scalars
 from robosim.loaders.mjcf.contacts import PlacedGeom
 from robosim.loaders.mjcf.links import Links, moved
 from robosim.loaders.mjcf.nodes import Node
-from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.mjcf.orientation import Pose, from_to
 from robosim.loaders.mjcf.ray_sensors import TAG, Surroundings, read_depth_cameras, read_rangefinder
 from robosim.loaders.mjcf.tendons import Tendons
+from robosim.loaders.notes import Notes
 
 _OBJECTS = ("body", "xbody", "geom", "site", "camera")
 _VOLUMES = ("sphere", "capsule", "ellipsoid", "cylinder", "box")

@@ -13,8 +13,8 @@ from robosim.loaders.mjcf.defaults import Defaults
 from robosim.loaders.mjcf.geoms import Geom, read_geom
 from robosim.loaders.mjcf.meshes import Meshes
 from robosim.loaders.mjcf.nodes import Node
-from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.mjcf.orientation import Pose, pose
+from robosim.loaders.notes import Notes
 
 WORLD = "world"
 NOT_READ = {

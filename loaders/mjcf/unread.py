@@ -13,8 +13,8 @@ import numpy as np
 
 from robosim.errors import LoadError
 from robosim.loaders.mjcf.nodes import Node
-from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.mjcf.schema import ELEMENTS, UNSEEN
+from robosim.loaders.notes import Notes
 
 # section -> note
 _LEFT_OUT = {

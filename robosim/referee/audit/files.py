@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from robosim import safe_xml
 from robosim.errors import LoadError
+from robosim.loaders import kinds
 from robosim.loaders.mjcf.files import Files
 from robosim.referee.audit.runs import Array
 
@@ -46,10 +46,10 @@ def described(path: Path) -> Described:
     LoadError
         For a file that is no XML.
     """
-    if path.suffix.lower() == ".xacro":
-        return Described(NONE)  # which no other simulator reads
-    root = safe_xml.parse_model(safe_xml.read_bytes(path), path, [])
-    if root.tag != "mujoco":
+    kind = kinds.kind_of(path)
+    if kind not in (kinds.URDF, kinds.MJCF):
+        return Described(NONE)  # which no other simulator reads here
+    if kind == kinds.URDF:
         return Described("urdf")
     step, gravity, controls = TIMESTEP, np.array([0.0, 0.0, -9.81]), {}
     node = Files(path).read()

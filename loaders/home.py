@@ -13,7 +13,7 @@ from robosim.description.mechanism import Mechanism
 from robosim.description.poses import body_poses
 from robosim.loaders import placement
 from robosim.loaders.loads import trees
-from robosim.loaders.mjcf.notes import Notes
+from robosim.loaders.notes import Notes
 from robosim.loaders.options import LoadOptions
 
 Array = NDArray[np.float64]
