@@ -26,11 +26,13 @@ class Picture(NamedTuple):
     def recording(self) -> str | None:
         """The name of the recording of what is shown, if there is one."""
         name = f"model-{self.model}" if self.model else Path(self.file).stem
-        return name if (RECORDINGS / f"{name}.zip").is_file() else None
+        name = OF_OTHERS.get(name, name)
+        there = any((folder / f"{name}.zip").is_file() for folder in (RECORDINGS, ROBOTS))
+        return name if there else None
 
 
-# Scenes with meshes of others, which are not kept as recordings.
-OF_OTHERS = ("panda",)
+# Scenes with meshes of others, which are not kept; what `recordings.py --robots` makes instead.
+OF_OTHERS = {"panda": "robot-panda-panda"}
 PICTURES = (
     Picture("gallery/a1.png", "Unitree A1", "standing on hard contacts", "mechanisms.md"),
     Picture("gallery/a1-trot.png", "Trot", "the compiled gait", "learning.md", ("17", "22")),

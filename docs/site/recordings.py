@@ -32,7 +32,8 @@ FPS = 25.0
 LATER = 0.5  # [s] from the start to the picture of a model, which hangs down at home
 EXACT = 0xFFFFFC00  # bits of a float32 that are kept: 13 of its mantissa, 1e-4 of a number
 SMALL = 160, 100  # pixels of a model's picture
-LARGEST = 300_000  # bytes of a recording
+LARGEST = 300_000  # bytes of a recording in the repository
+LARGEST_OF_OTHERS = 1_500_000
 
 
 def compressed(recorder: Any, path: Path) -> None:
@@ -90,7 +91,7 @@ def moving(robot: Any, timestep: float = 1e-3) -> tuple[Any, Any]:
     options = {"massless": "lock", "impossible_inertia": "ball"}
     sim = robosim.Simulation(robot, timestep, **options)
     q = np.array(robot.home, dtype=float)
-    if robot.floating_base and robot.nu:
+    if robot.floating_base and robot.nu and robot.contacts:
         sim.place(q, gap=0.05)
         return sim, "stand"
     rates = np.random.default_rng(0).uniform(-1.5, 1.5, robot.nv)
@@ -105,7 +106,9 @@ def moving(robot: Any, timestep: float = 1e-3) -> tuple[Any, Any]:
 STARTED = ("spinning_top", "hanging_net", "sphere_chain")  # whose home moves by itself
 
 
-def save(robot: Any, start: tuple[Any, Any], page: Path, thumbnail: Path | None) -> None:
+def save(
+    start: tuple[Any, Any], page: Path, thumbnail: Path | None, largest: int = LARGEST
+) -> None:
     """Write the recording of a run, and the picture of its robot."""
     from cutouts import cutout
     from cutouts import save as save_picture
@@ -119,7 +122,7 @@ def save(robot: Any, start: tuple[Any, Any], page: Path, thumbnail: Path | None)
     compressed(recorded(sim, controller), page)
     size = page.stat().st_size
     print(f"{page.relative_to(ROOT)}: {size / 1000:.0f} kB", flush=True)
-    if size > LARGEST:
+    if size > largest:
         page.unlink()
         print(f"{page.name} is too large, and left out")
 
@@ -135,12 +138,12 @@ def models(names: Sequence[str]) -> None:
     for name, make in SCENES.items():
         if (not names or name in names) and name not in OF_OTHERS:
             run = make()
-            save(run.sim.robot, (run.sim, run.controller), KEPT / f"{name}.zip", None)
+            save((run.sim, run.controller), KEPT / f"{name}.zip", None)
     for one in shipped():
         if not names or one.name in names:
             robot = robosim.load(one.name, **({"contacts": "feet"} if one.name == "a1" else {}))
             page = KEPT / f"model-{one.name}.zip"
-            save(robot, moving(robot), page, THUMBNAILS / f"{one.name}.png")
+            save(moving(robot), page, THUMBNAILS / f"{one.name}.png")
 
 
 def robots() -> None:
@@ -154,10 +157,12 @@ def robots() -> None:
         name = one.name.replace("_description", "").replace("/", "-")
         try:
             robot = robosim.load(one.name, contacts="feet")
+            if robot.floating_base and not robot.contacts:
+                robot = robosim.load(one.name, contacts="all")
             bodies = [replace(body, visuals=body.collisions) for body in robot.bodies]
             robot = replace(robot, bodies=tuple(bodies))
-            start = moving(robot, 2e-3)
-            save(robot, start, ROBOTS / f"robot-{name}.zip", ROBOTS / f"{name}.png")
+            page, thumbnail = ROBOTS / f"robot-{name}.zip", ROBOTS / f"{name}.png"
+            save(moving(robot, 2e-3), page, thumbnail, LARGEST_OF_OTHERS)
         except RobosimError as error:
             print(f"{one.name}: left out ({str(error)[:100]})", flush=True)
 

@@ -179,8 +179,8 @@ def bar_of(estimate: Estimate, width: int) -> str:
 
 def draws() -> bool:
     """Whether a bar can be drawn: on a terminal that nothing else draws on."""
-    stream = sys.stderr
-    if stream is None or stream is not sys.__stderr__ or os.environ.get("TERM") == "dumb":
+    stream, alone = sys.stderr, sys.stderr is sys.__stderr__
+    if stream is None or not alone or os.environ.get("TERM") == "dumb":
         return False
     try:
         return stream.isatty()

@@ -240,6 +240,24 @@ def test_threads_draw_the_same():
     np.testing.assert_array_equal(one, two)
 
 
+def test_what_is_drawn_first_leaves_room_for_finer_levels():
+    """Depths and colours have memory of their own, made when a coarse level was chosen."""
+    made = trimesh.creation.icosphere(subdivisions=5, radius=0.05)
+    geometry = Geometry("mesh", vertices=made.vertices, faces=made.faces)
+    body = robosim.Body("ball", 1.0, np.eye(3), visuals=(geometry,))
+    robot = robosim.Mechanism("ball", (body,), (robosim.Joint("free", "floating", None, "ball"),))
+    far, near = (Camera.looking((distance, 0.0, 0.0), (0.0, 0.0, 0.0)) for distance in (20.0, 0.3))
+    drawer, other = (Drawer(robot, 200, 150, ground=False) for _ in range(2))
+    still = np.zeros((1, 3)), [[1.0, 0.0, 0.0, 0.0]]
+    fine = other.draw(*still, near)
+    drawer.draw(*still, far, what="depth")
+    drawer.draw(*still, far)
+    shapes = [drawer._memory(samples)[1].placed.shape for samples in (1, 2)]
+    assert shapes == [other._memory(2)[1].placed.shape] * 2
+    assert shapes[0][0] >= len(made.vertices)
+    np.testing.assert_array_equal(drawer.draw(*still, near), fine)
+
+
 def test_a_picture_changes_nothing_of_the_motion():
     robot = robosim.load("a1", contacts="feet")
     a, b = (robosim.Simulation(robot) for _ in range(2))

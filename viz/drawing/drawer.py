@@ -340,6 +340,9 @@ class Drawer:
             width, height = self.size
             shadow = int(np.clip(2 ** np.ceil(np.log2(1.5 * max(width, height))), 128, 1024))
             shape, threads = (height, width), self._threads
+            # Room for the finest level of each part, whatever a picture before has chosen.
+            finest = self._ranges[:, 0]
+            self._parts["vertices"], self._parts["faces"] = finest[:, 0], finest[:, 1]
             on = make_drawing(self._meshes, self._parts, shape, samples, shadow, threads)
             self._made[samples] = Handle(on), on
         return self._made[samples]
