@@ -181,11 +181,8 @@ class Joints:
         if len(free) == 6 and not limited and not any(drives.values()):
             self.notes.add("joints that leave all six directions free are left out", tie.name)
             return False
-        if len(turns) == 3 and not set(limited) & set(turns) and len(slides) < 3:
-            if any(drives[dof] for dof in free) or limited:
-                raise self._refusal(
-                    prim, f"a free rotation with limits or drives ({limited or free}) is not read"
-                )
+        acting = limited or any(drives.values())
+        if len(turns) == 3 and len(slides) < 3 and not acting:
             tie.kind, tie.options = _BALLS[len(slides)], {"actuated": False}
             locked = [dof[-1] for dof in _DOFS[:3] if dof not in slides]
             names = [slides[0][-1]] if len(slides) == 1 else locked
@@ -200,6 +197,11 @@ class Joints:
             tie.axis, tie.options = _AXES[free[0][-1]], each[0]
             self._servo(tie.name, tie.name, drives[free[0]])
             return True
+        if len(turns) > 1:
+            self.notes.add(
+                "rotations of generic joints follow each other about X, Y and Z, as in Newton",
+                tie.name,
+            )
         tie.kind = "composite"
         tie.moves = tuple((SLIDE if dof in slides else HINGE, _AXES[dof[-1]]) for dof in free)
         names = [f"{tie.name}.{dof}" for dof in free]
