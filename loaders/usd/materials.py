@@ -38,7 +38,7 @@ class Materials:
             return pxr.UsdPhysics.MaterialAPI(bound)
         return None
 
-    def surface(self, prim: Any) -> dict[str, float]:
+    def surface(self, prim: Any) -> dict[str, Any]:
         """Friction and restitution of a collider, as fields of a `Geometry`.
 
         Raises
@@ -46,7 +46,7 @@ class Materials:
         LoadError
             For a negative coefficient, or a restitution above 1.
         """
-        found = {"friction": self._friction}
+        found: dict[str, Any] = {"friction": self._friction}
         material = self.physics(prim)
         if material is None:
             return found
