@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robosim import quaternions
 from robosim.description.actuator import Actuator
 from robosim.loaders.assembly.groups import reversed_tie
 from robosim.loaders.assembly.parts import HINGE, SLIDE, Cord, Tie
 from robosim.loaders.notes import Notes
 from robosim.loaders.pose import Pose
 from robosim.loaders.usd.library import library
-from robosim.loaders.usd.stage import Stage
+from robosim.loaders.usd.stage import LARGEST_NUMBER, Stage
 
 Array = NDArray[np.float64]
 
@@ -79,8 +78,10 @@ class Joints:
             return
         ends = [self._end(prim, joint, k) for k in (0, 1)]
         for what in ("Force", "Torque"):
-            strength = getattr(joint, f"GetBreak{what}Attr")().Get()
-            if strength is not None and strength < _UNLIMITED:
+            strength = self.stage.number(
+                prim, getattr(joint, f"GetBreak{what}Attr")(), np.inf, unbounded=True
+            )
+            if strength < _UNLIMITED:
                 self.notes.add("joints do not break here, as breakForce and breakTorque say", name)
         if joint.GetCollisionEnabledAttr().Get():
             self.notes.add("bodies with a joint between them do not collide here", name)
@@ -108,15 +109,13 @@ class Joints:
     def _end(self, prim: Any, joint: Any, k: int) -> tuple[str | None, Pose]:
         """(body or None for the world, joint frame in the body) of an end."""
         targets = getattr(joint, f"GetBody{k}Rel")().GetTargets()
-        place = getattr(joint, f"GetLocalPos{k}Attr")().Get()
-        turn = getattr(joint, f"GetLocalRot{k}Attr")().Get()
-        p = np.zeros(3) if place is None else np.array(place, dtype=float)
-        q = np.array(quaternions.IDENTITY)
-        if turn is not None:
-            q = np.array((turn.GetReal(), *turn.GetImaginary()), dtype=float)
-            if np.linalg.norm(q) < 1e-6:
-                raise self._refusal(prim, f"physics:localRot{k} must not be of length zero")
-        R = quaternions.rotation_matrix(quaternions.normalized(q))
+        place = self.stage.vector(prim, getattr(joint, f"GetLocalPos{k}Attr")())
+        p = np.zeros(3) if place is None else place
+        if not np.abs(p).max() <= LARGEST_NUMBER:
+            raise self._refusal(prim, f"physics:localPos{k} must be finite, not {p.tolist()}")
+        R = self.stage.rotation(prim, getattr(joint, f"GetLocalRot{k}Attr")())
+        if R is None:
+            raise self._refusal(prim, f"physics:localRot{k} must not be of length zero")
         if len(targets) > 1:
             raise self._refusal(prim, f"physics:body{k} must be one prim, not {len(targets)}")
         if not targets:
@@ -136,8 +135,11 @@ class Joints:
         turns = kind == "PhysicsRevoluteJoint"
         schema = (UsdPhysics.RevoluteJoint if turns else UsdPhysics.PrismaticJoint)(prim)
         tie.kind = "revolute" if turns else "prismatic"
-        tie.axis = _AXES[str(schema.GetAxisAttr().Get())]
-        bounds = schema.GetLowerLimitAttr().Get(), schema.GetUpperLimitAttr().Get()
+        tie.axis = _AXES[self.stage.axis(prim, schema.GetAxisAttr())]
+        bounds = (
+            self.stage.number(prim, schema.GetLowerLimitAttr(), -np.inf, unbounded=True),
+            self.stage.number(prim, schema.GetUpperLimitAttr(), np.inf, unbounded=True),
+        )
         drive = self._drive(prim, tie.name, ("angular", "rotX") if turns else ("linear", "transX"),
                             turns)  # fmt: skip
         tie.options = {
@@ -150,11 +152,14 @@ class Joints:
     def _spherical(self, prim: Any, tie: Tie) -> None:
         schema = library().UsdPhysics.SphericalJoint(prim)
         tie.kind, tie.options = "spherical", {"actuated": False}
-        cones = [schema.GetConeAngle0LimitAttr().Get(), schema.GetConeAngle1LimitAttr().Get()]
-        angles = [float(angle) for angle in cones if angle is not None and angle >= 0]
+        cones = [
+            self.stage.number(prim, attribute, -1.0, unbounded=True)
+            for attribute in (schema.GetConeAngle0LimitAttr(), schema.GetConeAngle1LimitAttr())
+        ]
+        angles = [angle for angle in cones if 0 <= angle < 180]
         if not angles:
             return
-        axis = _AXES[str(schema.GetAxisAttr().Get())]
+        axis = _AXES[self.stage.axis(prim, schema.GetAxisAttr())]
         upright = abs(abs((tie.second.R @ axis)[2]) - 1) < 1e-6
         if len(angles) == 2 and abs(angles[0] - angles[1]) < 1e-4 and upright:
             tie.options["cone"] = np.deg2rad(angles[0])
@@ -219,19 +224,16 @@ class Joints:
         if not prim.HasAPI(api, dof):
             return -np.inf, np.inf
         limit = api(prim, dof)
-        low, high = limit.GetLowAttr().Get(), limit.GetHighAttr().Get()
         return (
-            -np.inf if low is None else float(low),
-            np.inf if high is None else float(high),
+            self.stage.number(prim, limit.GetLowAttr(), -np.inf, unbounded=True),
+            self.stage.number(prim, limit.GetHighAttr(), np.inf, unbounded=True),
         )
 
-    def _limits(self, prim: Any, bounds: Sequence[float | None], turns: bool) -> dict[str, float]:
-        found = {}
-        for what, value, none in zip(("lower", "upper"), bounds, (-np.inf, np.inf), strict=True):
-            if value is not None and np.isnan(value):
-                raise self._refusal(prim, f"its {what} limit is not a number")
-            bounded = value is not None and abs(value) < _UNLIMITED
-            found[what] = float(value) * self._unit(turns) if bounded else none  # type: ignore[arg-type]
+    def _limits(self, prim: Any, bounds: Sequence[float], turns: bool) -> dict[str, float]:
+        found = {
+            what: value * self._unit(turns) if abs(value) < _UNLIMITED else value * np.inf
+            for what, value in zip(("lower", "upper"), bounds, strict=True)
+        }
         if found["lower"] > found["upper"]:
             raise self._refusal(
                 prim, f"limits are the wrong way round: lower {bounds[0]}, upper {bounds[1]}"
@@ -259,8 +261,8 @@ class Joints:
             for space in ("physxJoint", "newton"):
                 attribute = prim.GetAttribute(f"{space}:{what}")
                 if attribute and attribute.HasAuthoredValue():
-                    value = float(attribute.Get())
-                    if value < 0 or np.isnan(value):
+                    value = self.stage.number(prim, attribute, unbounded=True)
+                    if value < 0:
                         raise self._refusal(prim, f"{space}:{what} must not be {value}")
                     if value < _UNLIMITED:
                         found[ours.get(what, what)] = value * unit
@@ -279,13 +281,14 @@ class Joints:
             self.notes.add("drives of type 'acceleration' are left out", name)
             return None
         unit, force = self._unit(turns), self._force(turns)
-        most = drive.GetMaxForceAttr().Get()
+        number = self.stage.number
+        most = number(prim, drive.GetMaxForceAttr(), np.inf, unbounded=True)
         found = {
-            "stiffness": float(drive.GetStiffnessAttr().Get() or 0.0) * force / unit,
-            "damping": float(drive.GetDampingAttr().Get() or 0.0) * force / unit,
-            "position": float(drive.GetTargetPositionAttr().Get() or 0.0) * unit,
-            "velocity": float(drive.GetTargetVelocityAttr().Get() or 0.0) * unit,
-            "most": np.inf if most is None or most >= _UNLIMITED else float(most) * force,
+            "stiffness": number(prim, drive.GetStiffnessAttr()) * force / unit,
+            "damping": number(prim, drive.GetDampingAttr()) * force / unit,
+            "position": number(prim, drive.GetTargetPositionAttr()) * unit,
+            "velocity": number(prim, drive.GetTargetVelocityAttr()) * unit,
+            "most": np.inf if most >= _UNLIMITED else most * force,
         }
         for what in ("stiffness", "damping", "most"):
             if not found[what] >= 0:
@@ -318,9 +321,10 @@ class Joints:
     def _distance(self, prim: Any, name: str, ends: Sequence[tuple[str | None, Pose]]) -> None:
         """A cord of limited length between two points."""
         schema = library().UsdPhysics.DistanceJoint(prim)
-        low, high = schema.GetMinDistanceAttr().Get(), schema.GetMaxDistanceAttr().Get()
+        low = self.stage.number(prim, schema.GetMinDistanceAttr(), -1.0)
+        high = self.stage.number(prim, schema.GetMaxDistanceAttr(), -1.0)
         bounds = [
-            default if value is None or value < 0 else float(value) * self.stage.metres
+            default if value < 0 else value * self.stage.metres
             for value, default in ((low, 0.0), (high, np.inf))
         ]
         if bounds[0] > bounds[1]:
