@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robosim.description.actuator import Actuator
-from robosim.loaders.assembly.groups import reversed_tie
 from robosim.loaders.assembly.parts import HINGE, SLIDE, Cord, Tie
 from robosim.loaders.notes import Notes
 from robosim.loaders.pose import Pose
@@ -31,7 +30,6 @@ _AXES = {"X": np.eye(3)[0], "Y": np.eye(3)[1], "Z": np.eye(3)[2]}
 _DOFS = ("transX", "transY", "transZ", "rotX", "rotY", "rotZ")
 # Three free rotations -> kind by the number of free translations.
 _BALLS = ("spherical", "cylindrical_free_orientation", "planar_free_orientation")
-_SAME = 1e-5  # [m] and [-], of joints between the same two bodies
 _UNLIMITED = 1e30  # PhysX writes infinities as the largest number of single precision
 
 
@@ -212,7 +210,7 @@ class Joints:
         names = [f"{tie.name}.{dof}" for dof in free]
         tie.options = {
             "coordinate_names": tuple(names),
-            **{what: [one.get(what, _DEFAULTS[what]) for one in each] for what in _DEFAULTS},
+            **{what: [one.get(what, DEFAULTS[what]) for one in each] for what in DEFAULTS},
         }
         for dof, name in zip(free, names, strict=True):
             self._servo(name, name, drives[dof])
@@ -336,7 +334,7 @@ class Joints:
         self.cords.append(Cord(name, (a, first.p), (b, second.p), bounds[0] or -np.inf, bounds[1]))
 
 
-_DEFAULTS: dict[str, Any] = {
+DEFAULTS: dict[str, Any] = {
     "lower": -np.inf,
     "upper": np.inf,
     "effort_limit": np.inf,
@@ -345,62 +343,3 @@ _DEFAULTS: dict[str, Any] = {
     "friction": 0.0,
     "actuated": False,
 }
-
-
-def stacked(ties: Sequence[Tie]) -> list[Tie]:
-    """Joints, with one in place of several hinges and slides between the same two bodies.
-
-    The first one in the file is nearest to the parent, as in files that MuJoCo writes; Newton reads
-    them so as well.
-
-    Raises
-    ------
-    LoadError
-        For hinges that do not meet in a point, and joints with different poses at zero.
-    """
-    of: dict[tuple[str | None, str | None], list[Tie]] = {}
-    for tie in ties:
-        if tie.kind in ("revolute", "prismatic") and not tie.last:
-            ends = tie.parent, tie.child
-            of.setdefault(ends[::-1] if ends[::-1] in of else ends, []).append(tie)
-    gone: dict[int, Tie | None] = {}
-    for (parent, _), group in of.items():
-        if len(group) > 1:
-            turned = [tie if tie.parent == parent else reversed_tie(tie) for tie in group]
-            gone |= {id(tie): None for tie in group}
-            gone[id(group[0])] = _stack(turned)
-    found = [gone.get(id(tie), tie) for tie in ties]
-    return [tie for tie in found if tie is not None]
-
-
-def _stack(ties: Sequence[Tie]) -> Tie:
-    base = ties[0]
-    zero = base.first @ base.second.inverse()
-    moves = []
-    point: Array | None = None
-    for tie in ties:
-        other = tie.first @ tie.second.inverse()
-        if np.abs(other.R - zero.R).max() > _SAME or np.abs(other.p - zero.p).max() > _SAME:
-            raise tie.refusal(f"has another pose at zero than '{base.name}' of the same two bodies")
-        if tie.kind == "revolute":
-            if point is not None and np.abs(tie.first.p - point).max() > _SAME:
-                raise tie.refusal(
-                    f"does not meet the other hinges between '{base.parent}' and '{base.child}'"
-                )
-            point = tie.first.p
-        kind = HINGE if tie.kind == "revolute" else SLIDE
-        moves.append((kind, base.first.R.T @ tie.first.R @ tie.axis))
-    place = base.first if point is None else Pose(base.first.R, point)
-    return replace(
-        base,
-        name="+".join(tie.name for tie in ties),
-        kind="composite",
-        first=place,
-        second=zero.inverse() @ place,
-        moves=tuple(moves),
-        options={
-            "coordinate_names": tuple(tie.name for tie in ties),
-            **{what: [tie.options.get(what, _DEFAULTS[what]) for tie in ties]
-               for what in _DEFAULTS},
-        },
-    )  # fmt: skip

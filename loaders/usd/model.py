@@ -19,11 +19,12 @@ from robosim.loaders.notes import Notes
 from robosim.loaders.options import LoadOptions
 from robosim.loaders.pose import Pose
 from robosim.loaders.usd.filters import Filters
-from robosim.loaders.usd.joints import Joints, stacked
+from robosim.loaders.usd.joints import Joints
 from robosim.loaders.usd.library import library, quiet
 from robosim.loaders.usd.masses import Masses
 from robosim.loaders.usd.materials import Materials
 from robosim.loaders.usd.shapes import SHAPES, Shapes
+from robosim.loaders.usd.stacking import stacked
 from robosim.loaders.usd.stage import Stage, told
 
 _GRAVITY = 9.81
