@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,11 +25,12 @@ from robosim.loaders import carriers, placement
 from robosim.loaders import inertials as checked
 from robosim.loaders.assembly.groups import Group, find_groups, find_tree
 from robosim.loaders.assembly.joints import coordinates, end_of, joint_of
+from robosim.loaders.assembly.pairs import with_pairs
 from robosim.loaders.assembly.parts import Assembly, Cord, Link, Tie
 from robosim.loaders.contacts import contacts_of
 from robosim.loaders.home import at_home
 from robosim.loaders.joints import ROOT_NAMES
-from robosim.loaders.options import ASK_FOR_PAIRS, LoadOptions
+from robosim.loaders.options import LoadOptions
 from robosim.loaders.pose import Pose
 
 Array = NDArray[np.float64]
@@ -402,62 +402,12 @@ class _Builder:
             mechanism = replace(mechanism, contacts=contacts)
             if mechanism.floating_base and not contacts:
                 self.notes.add("has no collision geometry: the ground will not hold it")
-        return self._with_pairs(mechanism)
+        return with_pairs(mechanism, self.assembly, self.groups, self.options.self_collision)
 
     def _has_ground(self, mechanism: Mechanism) -> bool:
         if not self.assembly.world or self.assembly.ground is not None:
             return True
         return bool(self.tree.roots) and not mechanism.obstacles
-
-    def _with_pairs(self, mechanism: Mechanism) -> Mechanism:
-        robots = self._robots()
-        apart = {frozenset(pair) for pair in mechanism.excluded_pairs}
-        apart |= {frozenset((str(joint.parent), joint.child)) for joint in mechanism.joints}
-        collides = {
-            body.name: any(link.collides for link in self.groups[body.name].links)
-            for body in mechanism.bodies
-        }
-        between, within, others = [], [], []
-        for a, b in combinations([body for body in mechanism.bodies if body.collisions], 2):
-            pair = a.name, b.name
-            if frozenset(pair) in apart:
-                continue
-            if robots[a.name] != robots[b.name]:
-                between.append(pair)
-            elif collides[a.name] and collides[b.name]:
-                within.append(pair)
-            else:
-                others.append(pair)
-        asked = self.options.self_collision
-        if asked == "file":
-            # All pairs collide but these, as for a URDF; see `robosim.load`.
-            excluded = (*mechanism.excluded_pairs, *others)
-            return replace(mechanism, excluded_pairs=excluded)
-        if within and asked is None:
-            self.notes.add(
-                f"the file wants {len(within)} pairs of bodies to collide with each other; "
-                f"{ASK_FOR_PAIRS}'file') has them do so, True all pairs, False none without this "
-                "warning"
-            )
-        return replace(mechanism, contact_pairs=tuple(between))
-
-    def _robots(self) -> dict[str, str]:
-        """The robot of each body; robots with a joint between them are one."""
-        same: dict[str, str] = {}
-
-        def find(name: str) -> str:
-            while same.setdefault(name, name) != name:
-                name = same[name]
-            return name
-
-        own = {link.name: link.robot for link in self.assembly.links}
-        for tie in self.assembly.ties:
-            if tie.parent is not None and tie.child is not None:
-                same[find(own[tie.parent])] = find(own[tie.child])
-        for group in self.groups.values():
-            for link in group.links[1:]:
-                same[find(own[link.name])] = find(own[group.top.name])
-        return {group.top.name: find(own[group.top.name]) for group in self.groups.values()}
 
 
 def _holds(tie: Tie) -> bool:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robosim import quaternions
 from robosim.description.actuator import Actuator
-from robosim.loaders.assembly.groups import reversed_tie
 from robosim.loaders.assembly.parts import HINGE, SLIDE, Cord, Tie
 from robosim.loaders.notes import Notes
 from robosim.loaders.pose import Pose
 from robosim.loaders.usd.library import library
-from robosim.loaders.usd.stage import Stage
+from robosim.loaders.usd.stage import LARGEST_NUMBER, Stage
 
 Array = NDArray[np.float64]
 
@@ -32,7 +30,6 @@ _AXES = {"X": np.eye(3)[0], "Y": np.eye(3)[1], "Z": np.eye(3)[2]}
 _DOFS = ("transX", "transY", "transZ", "rotX", "rotY", "rotZ")
 # Three free rotations -> kind by the number of free translations.
 _BALLS = ("spherical", "cylindrical_free_orientation", "planar_free_orientation")
-_SAME = 1e-5  # [m] and [-], of joints between the same two bodies
 _UNLIMITED = 1e30  # PhysX writes infinities as the largest number of single precision
 
 
@@ -79,8 +76,10 @@ class Joints:
             return
         ends = [self._end(prim, joint, k) for k in (0, 1)]
         for what in ("Force", "Torque"):
-            strength = getattr(joint, f"GetBreak{what}Attr")().Get()
-            if strength is not None and strength < _UNLIMITED:
+            strength = self.stage.number(
+                prim, getattr(joint, f"GetBreak{what}Attr")(), np.inf, unbounded=True
+            )
+            if strength < _UNLIMITED:
                 self.notes.add("joints do not break here, as breakForce and breakTorque say", name)
         if joint.GetCollisionEnabledAttr().Get():
             self.notes.add("bodies with a joint between them do not collide here", name)
@@ -108,15 +107,13 @@ class Joints:
     def _end(self, prim: Any, joint: Any, k: int) -> tuple[str | None, Pose]:
         """(body or None for the world, joint frame in the body) of an end."""
         targets = getattr(joint, f"GetBody{k}Rel")().GetTargets()
-        place = getattr(joint, f"GetLocalPos{k}Attr")().Get()
-        turn = getattr(joint, f"GetLocalRot{k}Attr")().Get()
-        p = np.zeros(3) if place is None else np.array(place, dtype=float)
-        q = np.array(quaternions.IDENTITY)
-        if turn is not None:
-            q = np.array((turn.GetReal(), *turn.GetImaginary()), dtype=float)
-            if np.linalg.norm(q) < 1e-6:
-                raise self._refusal(prim, f"physics:localRot{k} must not be of length zero")
-        R = quaternions.rotation_matrix(quaternions.normalized(q))
+        place = self.stage.vector(prim, getattr(joint, f"GetLocalPos{k}Attr")())
+        p = np.zeros(3) if place is None else place
+        if not np.abs(p).max() <= LARGEST_NUMBER:
+            raise self._refusal(prim, f"physics:localPos{k} must be finite, not {p.tolist()}")
+        R = self.stage.rotation(prim, getattr(joint, f"GetLocalRot{k}Attr")())
+        if R is None:
+            raise self._refusal(prim, f"physics:localRot{k} must not be of length zero")
         if len(targets) > 1:
             raise self._refusal(prim, f"physics:body{k} must be one prim, not {len(targets)}")
         if not targets:
@@ -136,8 +133,11 @@ class Joints:
         turns = kind == "PhysicsRevoluteJoint"
         schema = (UsdPhysics.RevoluteJoint if turns else UsdPhysics.PrismaticJoint)(prim)
         tie.kind = "revolute" if turns else "prismatic"
-        tie.axis = _AXES[str(schema.GetAxisAttr().Get())]
-        bounds = schema.GetLowerLimitAttr().Get(), schema.GetUpperLimitAttr().Get()
+        tie.axis = _AXES[self.stage.axis(prim, schema.GetAxisAttr())]
+        bounds = (
+            self.stage.number(prim, schema.GetLowerLimitAttr(), -np.inf, unbounded=True),
+            self.stage.number(prim, schema.GetUpperLimitAttr(), np.inf, unbounded=True),
+        )
         drive = self._drive(prim, tie.name, ("angular", "rotX") if turns else ("linear", "transX"),
                             turns)  # fmt: skip
         tie.options = {
@@ -150,11 +150,14 @@ class Joints:
     def _spherical(self, prim: Any, tie: Tie) -> None:
         schema = library().UsdPhysics.SphericalJoint(prim)
         tie.kind, tie.options = "spherical", {"actuated": False}
-        cones = [schema.GetConeAngle0LimitAttr().Get(), schema.GetConeAngle1LimitAttr().Get()]
-        angles = [float(angle) for angle in cones if angle is not None and angle >= 0]
+        cones = [
+            self.stage.number(prim, attribute, -1.0, unbounded=True)
+            for attribute in (schema.GetConeAngle0LimitAttr(), schema.GetConeAngle1LimitAttr())
+        ]
+        angles = [angle for angle in cones if 0 <= angle < 180]
         if not angles:
             return
-        axis = _AXES[str(schema.GetAxisAttr().Get())]
+        axis = _AXES[self.stage.axis(prim, schema.GetAxisAttr())]
         upright = abs(abs((tie.second.R @ axis)[2]) - 1) < 1e-6
         if len(angles) == 2 and abs(angles[0] - angles[1]) < 1e-4 and upright:
             tie.options["cone"] = np.deg2rad(angles[0])
@@ -181,11 +184,8 @@ class Joints:
         if len(free) == 6 and not limited and not any(drives.values()):
             self.notes.add("joints that leave all six directions free are left out", tie.name)
             return False
-        if len(turns) == 3 and not set(limited) & set(turns) and len(slides) < 3:
-            if any(drives[dof] for dof in free) or limited:
-                raise self._refusal(
-                    prim, f"a free rotation with limits or drives ({limited or free}) is not read"
-                )
+        acting = limited or any(drives.values())
+        if len(turns) == 3 and len(slides) < 3 and not acting:
             tie.kind, tie.options = _BALLS[len(slides)], {"actuated": False}
             locked = [dof[-1] for dof in _DOFS[:3] if dof not in slides]
             names = [slides[0][-1]] if len(slides) == 1 else locked
@@ -200,12 +200,17 @@ class Joints:
             tie.axis, tie.options = _AXES[free[0][-1]], each[0]
             self._servo(tie.name, tie.name, drives[free[0]])
             return True
+        if len(turns) > 1:
+            self.notes.add(
+                "rotations of generic joints follow each other about X, Y and Z, as in Newton",
+                tie.name,
+            )
         tie.kind = "composite"
         tie.moves = tuple((SLIDE if dof in slides else HINGE, _AXES[dof[-1]]) for dof in free)
         names = [f"{tie.name}.{dof}" for dof in free]
         tie.options = {
             "coordinate_names": tuple(names),
-            **{what: [one.get(what, _DEFAULTS[what]) for one in each] for what in _DEFAULTS},
+            **{what: [one.get(what, DEFAULTS[what]) for one in each] for what in DEFAULTS},
         }
         for dof, name in zip(free, names, strict=True):
             self._servo(name, name, drives[dof])
@@ -217,19 +222,16 @@ class Joints:
         if not prim.HasAPI(api, dof):
             return -np.inf, np.inf
         limit = api(prim, dof)
-        low, high = limit.GetLowAttr().Get(), limit.GetHighAttr().Get()
         return (
-            -np.inf if low is None else float(low),
-            np.inf if high is None else float(high),
+            self.stage.number(prim, limit.GetLowAttr(), -np.inf, unbounded=True),
+            self.stage.number(prim, limit.GetHighAttr(), np.inf, unbounded=True),
         )
 
-    def _limits(self, prim: Any, bounds: Sequence[float | None], turns: bool) -> dict[str, float]:
-        found = {}
-        for what, value, none in zip(("lower", "upper"), bounds, (-np.inf, np.inf), strict=True):
-            if value is not None and np.isnan(value):
-                raise self._refusal(prim, f"its {what} limit is not a number")
-            bounded = value is not None and abs(value) < _UNLIMITED
-            found[what] = float(value) * self._unit(turns) if bounded else none  # type: ignore[arg-type]
+    def _limits(self, prim: Any, bounds: Sequence[float], turns: bool) -> dict[str, float]:
+        found = {
+            what: value * self._unit(turns) if abs(value) < _UNLIMITED else value * np.inf
+            for what, value in zip(("lower", "upper"), bounds, strict=True)
+        }
         if found["lower"] > found["upper"]:
             raise self._refusal(
                 prim, f"limits are the wrong way round: lower {bounds[0]}, upper {bounds[1]}"
@@ -257,8 +259,8 @@ class Joints:
             for space in ("physxJoint", "newton"):
                 attribute = prim.GetAttribute(f"{space}:{what}")
                 if attribute and attribute.HasAuthoredValue():
-                    value = float(attribute.Get())
-                    if value < 0 or np.isnan(value):
+                    value = self.stage.number(prim, attribute, unbounded=True)
+                    if value < 0:
                         raise self._refusal(prim, f"{space}:{what} must not be {value}")
                     if value < _UNLIMITED:
                         found[ours.get(what, what)] = value * unit
@@ -277,13 +279,14 @@ class Joints:
             self.notes.add("drives of type 'acceleration' are left out", name)
             return None
         unit, force = self._unit(turns), self._force(turns)
-        most = drive.GetMaxForceAttr().Get()
+        number = self.stage.number
+        most = number(prim, drive.GetMaxForceAttr(), np.inf, unbounded=True)
         found = {
-            "stiffness": float(drive.GetStiffnessAttr().Get() or 0.0) * force / unit,
-            "damping": float(drive.GetDampingAttr().Get() or 0.0) * force / unit,
-            "position": float(drive.GetTargetPositionAttr().Get() or 0.0) * unit,
-            "velocity": float(drive.GetTargetVelocityAttr().Get() or 0.0) * unit,
-            "most": np.inf if most is None or most >= _UNLIMITED else float(most) * force,
+            "stiffness": number(prim, drive.GetStiffnessAttr()) * force / unit,
+            "damping": number(prim, drive.GetDampingAttr()) * force / unit,
+            "position": number(prim, drive.GetTargetPositionAttr()) * unit,
+            "velocity": number(prim, drive.GetTargetVelocityAttr()) * unit,
+            "most": np.inf if most >= _UNLIMITED else most * force,
         }
         for what in ("stiffness", "damping", "most"):
             if not found[what] >= 0:
@@ -316,9 +319,10 @@ class Joints:
     def _distance(self, prim: Any, name: str, ends: Sequence[tuple[str | None, Pose]]) -> None:
         """A cord of limited length between two points."""
         schema = library().UsdPhysics.DistanceJoint(prim)
-        low, high = schema.GetMinDistanceAttr().Get(), schema.GetMaxDistanceAttr().Get()
+        low = self.stage.number(prim, schema.GetMinDistanceAttr(), -1.0)
+        high = self.stage.number(prim, schema.GetMaxDistanceAttr(), -1.0)
         bounds = [
-            default if value is None or value < 0 else float(value) * self.stage.metres
+            default if value < 0 else value * self.stage.metres
             for value, default in ((low, 0.0), (high, np.inf))
         ]
         if bounds[0] > bounds[1]:
@@ -330,7 +334,7 @@ class Joints:
         self.cords.append(Cord(name, (a, first.p), (b, second.p), bounds[0] or -np.inf, bounds[1]))
 
 
-_DEFAULTS: dict[str, Any] = {
+DEFAULTS: dict[str, Any] = {
     "lower": -np.inf,
     "upper": np.inf,
     "effort_limit": np.inf,
@@ -339,62 +343,3 @@ _DEFAULTS: dict[str, Any] = {
     "friction": 0.0,
     "actuated": False,
 }
-
-
-def stacked(ties: Sequence[Tie]) -> list[Tie]:
-    """Joints, with one in place of several hinges and slides between the same two bodies.
-
-    The first one in the file is nearest to the parent, as in files that MuJoCo writes; Newton reads
-    them so as well.
-
-    Raises
-    ------
-    LoadError
-        For hinges that do not meet in a point, and joints with different poses at zero.
-    """
-    of: dict[tuple[str | None, str | None], list[Tie]] = {}
-    for tie in ties:
-        if tie.kind in ("revolute", "prismatic") and not tie.last:
-            ends = tie.parent, tie.child
-            of.setdefault(ends[::-1] if ends[::-1] in of else ends, []).append(tie)
-    gone: dict[int, Tie | None] = {}
-    for (parent, _), group in of.items():
-        if len(group) > 1:
-            turned = [tie if tie.parent == parent else reversed_tie(tie) for tie in group]
-            gone |= {id(tie): None for tie in group}
-            gone[id(group[0])] = _stack(turned)
-    found = [gone.get(id(tie), tie) for tie in ties]
-    return [tie for tie in found if tie is not None]
-
-
-def _stack(ties: Sequence[Tie]) -> Tie:
-    base = ties[0]
-    zero = base.first @ base.second.inverse()
-    moves = []
-    point: Array | None = None
-    for tie in ties:
-        other = tie.first @ tie.second.inverse()
-        if np.abs(other.R - zero.R).max() > _SAME or np.abs(other.p - zero.p).max() > _SAME:
-            raise tie.refusal(f"has another pose at zero than '{base.name}' of the same two bodies")
-        if tie.kind == "revolute":
-            if point is not None and np.abs(tie.first.p - point).max() > _SAME:
-                raise tie.refusal(
-                    f"does not meet the other hinges between '{base.parent}' and '{base.child}'"
-                )
-            point = tie.first.p
-        kind = HINGE if tie.kind == "revolute" else SLIDE
-        moves.append((kind, base.first.R.T @ tie.first.R @ tie.axis))
-    place = base.first if point is None else Pose(base.first.R, point)
-    return replace(
-        base,
-        name="+".join(tie.name for tie in ties),
-        kind="composite",
-        first=place,
-        second=zero.inverse() @ place,
-        moves=tuple(moves),
-        options={
-            "coordinate_names": tuple(tie.name for tie in ties),
-            **{what: [tie.options.get(what, _DEFAULTS[what]) for tie in ties]
-               for what in _DEFAULTS},
-        },
-    )  # fmt: skip

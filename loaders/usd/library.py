@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
 from robosim.extras import needed
 
-_MODULES = ("Ar", "Gf", "Sdf", "Usd", "UsdGeom", "UsdPhysics", "UsdShade", "UsdUtils")
+_MODULES = ("Ar", "Gf", "Sdf", "Tf", "Usd", "UsdGeom", "UsdPhysics", "UsdShade", "UsdUtils")
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Keeps what USD has to say of a file from the terminal; errors are told as our own."""
+    delegate = library().UsdUtils.CoalescingDiagnosticDelegate()
+    try:
+        yield
+    finally:
+        delegate.TakeUncoalescedDiagnostics()
+        del delegate
 
 
 @cache

@@ -19,7 +19,7 @@ from robosim.loaders.notes import Notes
 from robosim.loaders.pose import Pose
 from robosim.loaders.usd.library import library
 from robosim.loaders.usd.materials import Materials
-from robosim.loaders.usd.stage import Stage
+from robosim.loaders.usd.stage import LARGEST_NUMBER, Stage
 
 Array = NDArray[np.float64]
 
@@ -50,6 +50,8 @@ class Masses:
         density = self._number(prim, "density") * self._per_volume
         parts = [part for one in colliders if (part := self._of_collider(*one, density))]
         own = merge(parts) if parts else None
+        if own is not None and not own.mass > 0:
+            own = None
         moments, axes, center = self._authored(prim)
         if own is None and mass == 0:
             return None
@@ -86,8 +88,8 @@ class Masses:
         if api is None:
             return 0.0
         attribute = api.GetMassAttr() if what == "mass" else api.GetDensityAttr()
-        value = float(attribute.Get() or 0.0)
-        if not (np.isfinite(value) and value >= 0):
+        value = self._stage.number(prim, attribute)
+        if value < 0:
             raise self._stage.refusal(prim, f"physics:{what} must not be {value}")
         return value
 
@@ -96,20 +98,18 @@ class Masses:
         api = self._api(prim)
         if api is None:
             return None, np.eye(3), None
-        moments = np.array(api.GetDiagonalInertiaAttr().Get() or (0, 0, 0), dtype=float)
-        if np.any(moments < 0) or not np.all(np.isfinite(moments)):
+        moments = self._stage.vector(prim, api.GetDiagonalInertiaAttr())
+        moments = np.zeros(3) if moments is None else moments
+        if np.any(moments < 0) or np.any(moments > LARGEST_NUMBER):
             raise self._stage.refusal(
                 prim, f"physics:diagonalInertia must not be {moments.tolist()}"
             )
         place = self._stage.place(prim)
-        center = np.array(api.GetCenterOfMassAttr().Get(), dtype=float)
-        told = center if np.all(np.isfinite(center)) else None
-        turn = api.GetPrincipalAxesAttr().Get()
-        R = np.eye(3)
-        if turn is not None and abs(turn.GetLength()) > 1e-6:
-            R = quaternions.rotation_matrix(
-                quaternions.normalized(np.array((turn.GetReal(), *turn.GetImaginary())))
-            )
+        # Without one it is at minus infinity.
+        center = self._stage.vector(prim, api.GetCenterOfMassAttr())
+        told = None if center is None or not np.all(np.isfinite(center)) else center
+        R = self._stage.rotation(prim, api.GetPrincipalAxesAttr())
+        R = np.eye(3) if R is None else R
         units = self._stage.kilograms * self._stage.metres**2
         return (
             moments * units if np.any(moments) else None,
@@ -138,4 +138,5 @@ class Masses:
         material = self._materials.physics(prim)
         if material is None:
             return 0.0
-        return float(material.GetDensityAttr().Get() or 0.0) * self._per_volume
+        bound = material.GetPrim()
+        return self._stage.number(bound, material.GetDensityAttr()) * self._per_volume

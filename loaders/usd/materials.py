@@ -38,7 +38,7 @@ class Materials:
             return pxr.UsdPhysics.MaterialAPI(bound)
         return None
 
-    def surface(self, prim: Any) -> dict[str, float]:
+    def surface(self, prim: Any) -> dict[str, Any]:
         """Friction and restitution of a collider, as fields of a `Geometry`.
 
         Raises
@@ -46,22 +46,25 @@ class Materials:
         LoadError
             For a negative coefficient, or a restitution above 1.
         """
-        found = {"friction": self._friction}
+        found: dict[str, Any] = {"friction": self._friction}
         material = self.physics(prim)
         if material is None:
             return found
         moving, resting = material.GetDynamicFrictionAttr(), material.GetStaticFrictionAttr()
         if moving.HasAuthoredValue() or resting.HasAuthoredValue():
-            mu = (moving if moving.HasAuthoredValue() else resting).Get()
-            found["friction"] = float(mu)
+            bound = material.GetPrim()
+            two = [self._stage.number(bound, one) for one in (moving, resting)]
+            found["friction"] = two[0] if moving.HasAuthoredValue() else two[1]
             both = moving.HasAuthoredValue() and resting.HasAuthoredValue()
-            if both and abs(resting.Get() - moving.Get()) > 1e-6:
+            if both and abs(two[0] - two[1]) > 1e-6:
                 self._notes.add(
                     "of dynamic and static friction the dynamic one counts",
                     str(material.GetPath()),
                 )
         if material.GetRestitutionAttr().HasAuthoredValue():
-            found["restitution"] = float(material.GetRestitutionAttr().Get())
+            found["restitution"] = self._stage.number(
+                material.GetPrim(), material.GetRestitutionAttr()
+            )
         for what, value in found.items():
             if not (value >= 0 and (what == "friction" or value <= 1)):
                 raise self._stage.refusal(material.GetPrim(), f"{what} must not be {value}")
@@ -83,14 +86,19 @@ class Materials:
                 "primvars:displayColor"
             )
             own = values.Get() if values else gprim.GetDisplayColorAttr().Get()
-            rgb = own[0] if own is not None and len(own) else None
+            rgb = _one(own)
         if alpha is None:
-            own = gprim.GetDisplayOpacityAttr().Get()
-            alpha = own[0] if own is not None and len(own) else 1.0
+            alpha = _one(gprim.GetDisplayOpacityAttr().Get())
+            alpha = 1.0 if alpha is None else alpha
         if rgb is None:
             return (*GREY[:3], float(np.clip(alpha, 0.0, 1.0)))
         r, g, b, a = np.clip((*rgb, alpha), 0.0, 1.0).tolist()
         return r, g, b, a
+
+
+def _one(values: Any) -> Any | None:
+    """The first one of several values, None without any."""
+    return values[0] if hasattr(values, "__len__") and len(values) else None
 
 
 def _first(shaders: list[Any], names: tuple[str, ...]) -> Any | None:

@@ -19,12 +19,13 @@ from robosim.loaders.notes import Notes
 from robosim.loaders.options import LoadOptions
 from robosim.loaders.pose import Pose
 from robosim.loaders.usd.filters import Filters
-from robosim.loaders.usd.joints import Joints, stacked
-from robosim.loaders.usd.library import library
+from robosim.loaders.usd.joints import Joints
+from robosim.loaders.usd.library import library, quiet
 from robosim.loaders.usd.masses import Masses
 from robosim.loaders.usd.materials import Materials
 from robosim.loaders.usd.shapes import SHAPES, Shapes
-from robosim.loaders.usd.stage import Stage
+from robosim.loaders.usd.stacking import stacked
+from robosim.loaders.usd.stage import Stage, told
 
 _GRAVITY = 9.81
 _LEVEL = 1e-6
@@ -50,13 +51,15 @@ def load_usd(path: Path, options: LoadOptions) -> Mechanism:
     MissingExtraError
         If usd-core is not installed.
     """
-    stage = Stage(path, options.package_dirs)
     try:
-        return _Reader(stage, options).mechanism()
+        with quiet():
+            return _Reader(Stage(path, options.package_dirs), options).mechanism()
     except ModelError as error:
         if error.file is not None:
             raise
         raise error.in_file(path) from None
+    except library().Tf.ErrorException as error:
+        raise LoadError(f"USD cannot read it: {told(error)}", file=path) from None
 
 
 class _Reader:
@@ -129,8 +132,8 @@ class _Reader:
             if gravity and gravity.Get():
                 link.gravity_compensation = 1.0
             for what in ("Velocity", "AngularVelocity"):
-                value = getattr(api, f"Get{what}Attr")().Get()
-                if value is not None and any(value):
+                value = self.stage.vector(prim, getattr(api, f"Get{what}Attr")())
+                if value is not None and np.any(value):
                     self.notes.add("velocities of bodies are not read: all begin at rest",
                                    link.name)  # fmt: skip
             link.collides = not any(path == root or path.startswith(f"{root}/") for root in off)
@@ -293,10 +296,12 @@ class _Reader:
             self.notes.add(f"the simulation does not use: {', '.join(listed)}")
 
     def _note_gravity(self, scene: Any) -> None:
-        size = scene.GetGravityMagnitudeAttr().Get()
-        way = np.array(scene.GetGravityDirectionAttr().Get() or (0, 0, 0), dtype=float)
-        size = _GRAVITY if size is None or not 0 <= size < np.inf else size * self.stage.metres
-        way = self.stage.up @ way if np.any(way) else np.array((0.0, 0.0, -1.0))
+        prim = scene.GetPrim()
+        size = self.stage.number(prim, scene.GetGravityMagnitudeAttr(), -1.0, unbounded=True)
+        way = self.stage.vector(prim, scene.GetGravityDirectionAttr())
+        size = size * self.stage.metres if 0 <= size < np.inf else _GRAVITY
+        there = way is not None and 0 < np.abs(way).max() < np.inf
+        way = self.stage.up @ way if there else np.array((0.0, 0.0, -1.0))
         gravity = size * way / np.linalg.norm(way)
         if np.abs(gravity - (0, 0, -_GRAVITY)).max() > 0.02:
             told = [round(one, 6) for one in gravity.tolist()]

@@ -14,7 +14,7 @@ from robosim.loaders.hulls import hull_faces
 from robosim.loaders.notes import Notes
 from robosim.loaders.pose import Pose
 from robosim.loaders.usd.library import library
-from robosim.loaders.usd.stage import Placed, Stage
+from robosim.loaders.usd.stage import LARGEST_NUMBER, Placed, Stage
 
 Array = NDArray[np.float64]
 Colour = tuple[float, float, float, float]
@@ -47,7 +47,7 @@ class Shapes:
     def normal_and_point(self, prim: Any) -> tuple[Array, Array]:
         """Normal (3,) and point (3,) [m] in the world of a Plane."""
         placed = self._stage.place(prim)
-        axis = library().UsdGeom.Plane(prim).GetAxisAttr().Get()
+        axis = self._stage.axis(prim, library().UsdGeom.Plane(prim).GetAxisAttr())
         return placed.pose.R @ _TO_AXIS[axis][:, 2], placed.pose.p
 
     def geometry(self, prim: Any, at: Pose, solid: bool, **fields: Any) -> Geometry:
@@ -79,8 +79,8 @@ class Shapes:
         return self._along(prim, kind, placed, place, fields)
 
     def _length(self, prim: Any, attribute: Any) -> float:
-        value = float(attribute.Get())
-        if not (np.isfinite(value) and value > 0):
+        value = self._stage.number(prim, attribute)
+        if not value > 0:
             raise self._stage.refusal(
                 prim, f"its {attribute.GetName()} must be positive, not {value}"
             )
@@ -117,7 +117,7 @@ class Shapes:
     ) -> Geometry:
         """Cylinders, capsules and cones."""
         schema = getattr(library().UsdGeom, kind)(prim)
-        turn = _TO_AXIS[str(schema.GetAxisAttr().Get())]
+        turn = _TO_AXIS[self._stage.axis(prim, schema.GetAxisAttr())]
         radius = self._length(prim, schema.GetRadiusAttr())
         height = self._length(prim, schema.GetHeightAttr())
         own = turn.T @ placed.stretch @ turn
@@ -196,7 +196,7 @@ class Shapes:
         indices = np.array(mesh.GetFaceVertexIndicesAttr().Get() or (), dtype=np.int64)
         if not len(points) or not len(counts):
             raise self._stage.refusal(prim, "the mesh has no faces")
-        if not np.all(np.isfinite(points)):
+        if not np.abs(points).max() <= LARGEST_NUMBER:
             raise self._stage.refusal(prim, "points of the mesh must be finite")
         if counts.min() < 0 or counts.sum() != len(indices):
             raise self._stage.refusal(

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from robosim import safe_xml
+from robosim import quaternions, safe_xml
 from robosim.errors import LoadError
 from robosim.loaders.folders import Folders
 from robosim.loaders.pose import Pose
@@ -20,6 +20,7 @@ from robosim.loaders.usd.library import library
 Array = NDArray[np.float64]
 
 LARGEST = 1 << 30  # [bytes]
+LARGEST_NUMBER = 1e30  # so that masses and inertias are finite, too
 _MESSAGE = re.compile(r" : '(.*?)'(?=\s+Error in|\s*$)", re.DOTALL)
 # Rotation to axes with z up.
 _UP = {
@@ -83,8 +84,6 @@ class Stage:
             raise LoadError("the file does not exist", file=path)
         if path.stat().st_size > LARGEST:
             raise LoadError(f"has more than {LARGEST >> 20} MB, the most that is read", file=path)
-        # What USD says of a file goes into the error, not to the terminal.
-        delegate = pxr.UsdUtils.CoalescingDiagnosticDelegate()
         before = {layer.identifier for layer in pxr.Sdf.Layer.GetLoadedLayers()}
         try:
             self.usd = pxr.Usd.Stage.Open(str(path))
@@ -93,9 +92,7 @@ class Stage:
                 if layer.identifier in before and not layer.anonymous:
                     layer.Reload(True)
         except Exception as error:  # USD raises its own kind, without a class in Python
-            raise LoadError(f"USD cannot open it: {_told(error)}", file=path) from None
-        finally:
-            delegate.TakeUncoalescedDiagnostics()
+            raise LoadError(f"USD cannot open it: {told(error)}", file=path) from None
         self._check_references()
         self._check_folders(Folders(path, allowed))
         self.metres = float(pxr.UsdGeom.GetStageMetersPerUnit(self.usd))
@@ -137,6 +134,66 @@ class Stage:
             alternatives=tuple(alternatives),
         )
 
+    def value(self, prim: Any, attribute: Any) -> Any:
+        """The value of an attribute, None without one."""
+        try:
+            return attribute.Get()
+        except library().Tf.ErrorException as error:
+            raise self.refusal(prim, f"{attribute.GetName()}: {told(error)}") from None
+
+    def number(
+        self, prim: Any, attribute: Any, default: float = 0.0, unbounded: bool = False
+    ) -> float:
+        """The number of an attribute, or a default; infinite only if it may be `unbounded`.
+
+        Raises
+        ------
+        LoadError
+            For a value that is not a number, or too large.
+        """
+        value = self.value(prim, attribute)
+        if value is None:
+            return default
+        number = float(value) if isinstance(value, int | float) else np.nan
+        if np.isnan(number) or not (unbounded or abs(number) <= LARGEST_NUMBER):
+            raise self.refusal(prim, f"{attribute.GetName()} must not be {value}")
+        return number
+
+    def vector(self, prim: Any, attribute: Any) -> Array | None:
+        """The three numbers of an attribute, which may be infinite; None without one."""
+        value = self.value(prim, attribute)
+        if value is None:
+            return None
+        try:
+            vector = np.array(value, dtype=float)
+        except (TypeError, ValueError):
+            vector = np.full(3, np.nan)
+        if vector.shape != (3,) or np.any(np.isnan(vector)):
+            raise self.refusal(prim, f"{attribute.GetName()} must be three numbers, not {value}")
+        return vector
+
+    def rotation(self, prim: Any, attribute: Any) -> Array | None:
+        """The rotation (3, 3) of a quaternion, None without one, or for one of length zero."""
+        value = self.value(prim, attribute)
+        if value is None:
+            return None
+        try:
+            q = np.array((value.GetReal(), *value.GetImaginary()), dtype=float)
+        except (AttributeError, TypeError):
+            q = np.full(4, np.nan)
+        if not np.all(np.isfinite(q)):
+            raise self.refusal(prim, f"{attribute.GetName()} must be a quaternion, not {value}")
+        if np.linalg.norm(q) < 1e-6:
+            return None
+        return quaternions.rotation_matrix(quaternions.normalized(q))
+
+    def axis(self, prim: Any, attribute: Any) -> str:
+        """The axis that an attribute names: X, Y or Z."""
+        value = str(self.value(prim, attribute))
+        if value not in _UP:
+            raise self.refusal(prim, f"{attribute.GetName()} cannot be '{value}'", tuple(_UP))
+        return value
+
     def prims(self) -> Iterator[Any]:
         """All prims that are active, loaded and defined, those in instances as well."""
         pxr = library()
@@ -150,16 +207,19 @@ class Stage:
         LoadError
             For a transformation without an inverse, or that is not finite.
         """
-        M = np.array(self._cache.GetLocalToWorldTransform(prim), dtype=float)
-        if not np.all(np.isfinite(M)):
-            raise self.refusal(prim, "its transformation is not finite")
+        try:
+            M = np.array(self._cache.GetLocalToWorldTransform(prim), dtype=float)
+        except library().Tf.ErrorException as error:
+            raise self.refusal(prim, f"its transformation: {told(error)}") from None
+        if not np.abs(M).max() <= LARGEST_NUMBER:  # nan as well
+            raise self.refusal(prim, "its transformation must be of finite numbers")
         A, p = self.up @ M[:3, :3].T, self.up @ M[3, :3]  # USD's vectors are rows
         if abs(np.linalg.det(A)) < 1e-12 * max(1e-300, np.abs(A).max() ** 3):
             raise self.refusal(prim, f"its transformation has no inverse: {A.tolist()}")
         return Placed(Pose(_turn(A), self.metres * p), self.metres * _turn(A).T @ A)
 
 
-def _told(error: Exception) -> str:
+def told(error: Exception) -> str:
     """The messages in an error of USD, without the places in its sources."""
     found = _MESSAGE.findall(str(error))
     return "; ".join(" ".join(one.split()) for one in found) or " ".join(str(error).split())

@@ -181,6 +181,18 @@ def test_limits_of_a_generic_joint_are_those_of_its_coordinates(tmp_path: Path):
     np.testing.assert_allclose(found.upper, (0.5, np.pi / 2))
 
 
+def test_a_generic_ball_with_a_drive_is_three_hinges_with_a_servo(tmp_path: Path):
+    ends = "low = 1", "high = -1"
+    lines = [f"float limit:trans{axis}:physics:{end}" for axis in "XYZ" for end in ends]
+    lines.append("float drive:rotY:physics:stiffness = 1")
+    apis = " ".join(f"PhysicsLimitAPI:trans{axis}" for axis in "XYZ") + " PhysicsDriveAPI:rotY"
+    robot = load(tmp_path, pair("", *lines, apis=apis))
+    found = robot.tree_joints[1]
+    assert (found.kind, found.actuated) == ("composite", (False, True, False))
+    assert [tuple(servo.gears) for servo in robot.actuators] == [("j.rotY",)]
+    assert any("follow each other about X, Y and Z" in warning for warning in robot.warnings)
+
+
 def test_hinges_between_the_same_bodies_are_one_joint_in_series(tmp_path: Path):
     at = "point3f physics:localPos0 = (1, 0, 0)"
     hinges = [joint("Revolute", f"j{axis}", "a", "b", at, f'uniform token physics:axis = "{axis}"')
@@ -409,6 +421,11 @@ ERRORS = [
     (stage(TWO, more="metersPerUnit = 0"), "metersPerUnit must be positive"),
     (d6(rotX=(-9, 9), rotY=FREE, rotZ=(-9, -9)), "rotZ is held at -9"),
     ("#usda 1.0\nnonsense", "USD cannot open it"),
+    (stage(body("a", "0, 0, 5", mass="nan")), "physics:mass must not be nan"),
+    (pair("Revolute", 'uniform token physics:axis = "Q"'), "physics:axis cannot be 'Q'"),
+    (pair("Revolute", "point3f physics:localPos1 = (inf, 0, 0)"),
+     "physics:localPos1 must be finite"),
+    (stage(body("a", "0, 0, 1e200")), "its transformation must be of finite numbers"),
 ]  # fmt: skip
 
 
