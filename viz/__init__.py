@@ -21,4 +21,6 @@ __all__ = [
     "replay",
 ]
 
-__getattr__ = on_first_use(__name__, ("depth", "drawing", "plots", "rendering", "scene", "watch"))
+__getattr__ = on_first_use(
+    __name__, ("depth", "drawing", "foxglove_server", "plots", "rendering", "scene", "watch")
+)

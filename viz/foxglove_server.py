@@ -193,8 +193,8 @@ class FoxgloveServer:
         ):
             row.update(zip(names, np.asarray(values, dtype=float).tolist(), strict=True))
         for name in (*INTEGERS, "violation", "gap"):
-            of_step = getattr(chunk, name)[-1:] if chunk is not None else ()
-            row[name] = float(of_step[0]) if len(of_step) else 0.0
+            there = chunk is not None and len(chunk.t) > 0
+            row[name] = float(getattr(chunk, name)[-1]) if there else 0.0
         extra, scans = self._readings(sim)
         row.update(zip(info.extra, extra.tolist(), strict=True))
         row.update(zip(info.scans, scans, strict=True))

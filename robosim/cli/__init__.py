@@ -15,7 +15,7 @@ from robosim.cli.application import app, err
 
 # Imported because these modules add their commands to the application.
 from robosim.cli import catalogue, convert, runs, play, audit, viewing, results, learn  # isort: skip
-from robosim.cli import reproduce, bench, warmup, doctor, parallel, demo  # isort: skip
+from robosim.cli import reproduce, bench, warmup, doctor, parallel, demo, dataset  # isort: skip
 
 __all__ = [
     "app",
@@ -23,6 +23,7 @@ __all__ = [
     "bench",
     "catalogue",
     "convert",
+    "dataset",
     "demo",
     "doctor",
     "learn",

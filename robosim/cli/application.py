@@ -26,6 +26,7 @@ EXAMPLES = (
     ("robosim doctor robot.urdf", "what is wrong with a model"),
     ("robosim convert a1 a1.xml", "write it as MJCF, or URDF"),
     ("robosim plot run.parquet", "a picture of the log"),
+    ("robosim dataset run.parquet --out d --task walk", "a dataset of LeRobot"),
     ("robosim reproduce fig7b --out figures", "a paper's figure, run again"),
     ("robosim bench a1_stand --out times", "speed compared with other simulators"),
 )

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from robosim.log.columns import Chunk, LogInfo
 from robosim.log.files import LogWriter, partial_path
+from robosim.log.lerobot import write_lerobot
 from robosim.log.memory import Log, read_log
 from robosim.log.statistics import RunStatistics
 
@@ -22,4 +23,5 @@ __all__ = [
     "RunStatistics",
     "partial_path",
     "read_log",
+    "write_lerobot",
 ]

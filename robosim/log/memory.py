@@ -144,6 +144,20 @@ class Log:
         frame.attrs |= {"robot": self.info.robot, "units": dict(self.info.units)}
         return frame
 
+    def to_lerobot(
+        self, folder: str | Path, *, fps: int, task: str, action: str = "torque"
+    ) -> None:
+        """Write the log as a dataset of LeRobot with one episode; see `robosim.log.write_lerobot`.
+
+        Raises
+        ------
+        MissingExtraError, OptionError, LogError
+            As for `robosim.log.write_lerobot`.
+        """
+        from robosim.log.lerobot import write_lerobot
+
+        write_lerobot([self], folder, fps=fps, task=task, action=action)
+
     def column(self, name: str) -> NDArray[np.float64] | NDArray[np.int64]:
         """A column (n,) by its name; see `names`.
 
