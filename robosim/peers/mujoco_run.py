@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from robosim import quaternions
 from robosim.control.controllers import PD
 from robosim.description.body import Body, ContactPoint, Geometry
+from robosim.description.cones import without_cones
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.errors import PeerError
@@ -111,6 +112,7 @@ def mjcf(
     PeerError
         For a joint, an obstacle, or friction by direction, that is not supported here.
     """
+    robot = without_cones(robot)
     root = etree.Element("mujoco", model=robot.name)
     etree.SubElement(root, "compiler", angle="radian")
     option = etree.SubElement(

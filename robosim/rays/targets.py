@@ -20,6 +20,7 @@ from robosim.compiled.kinds import (
     HEIGHT_FIELD,
     MESH,
     SPHERE,
+    TAPERED,
 )
 from robosim.compiled.rays import Targets
 from robosim.compiled.records.ray import BIN, BOUNDS, BRANCH, SPAN, TARGET
@@ -220,18 +221,21 @@ def set_shape(record: np.void, shape: AnyShape) -> None:
         "cylinder": CYLINDER,
         "capsule": CAPSULE,
         "ellipsoid": ELLIPSOID,
+        "cone": TAPERED,
     }
     record["kind"] = kinds[geometry.kind]
+    tapered = geometry.kind == "cone"
     if geometry.kind == "box":
         size = size / 2
-    elif len(size) == 2:
+    elif len(size) == 2 or tapered:
         size[1] /= 2
     record["size"][: len(size)] = size
-    if len(size) == 3:
+    if len(size) == 3 and not tapered:
         record["half"] = size
     else:
         reach = 0.0 if len(size) == 1 else size[1]
-        record["half"] = size[0], size[0], reach + (0 if geometry.kind == "cylinder" else size[0])
+        flat = tapered or geometry.kind == "cylinder"
+        record["half"] = size[0], size[0], reach + (0 if flat else size[0])
 
 
 def _set_field(record: np.void, shape: HeightField) -> None:
