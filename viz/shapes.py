@@ -1,7 +1,8 @@
 """Shapes of bodies as triangles to draw, in the shape's frame, with z as the axis of rotation.
 
-Spheres, cylinders, cones and capsules are profiles (r, z) rotated about z. A mesh keeps its vertices.
-Normals of a mesh are smoothed across edges with an angle below ``CREASE``, and sharp across others.
+Spheres, cylinders, cones and capsules are profiles (r, z) rotated about z. A mesh keeps its
+vertices. Normals of a mesh are smoothed across edges with an angle below ``CREASE``, and sharp
+across others.
 """
 
 from __future__ import annotations

@@ -7,9 +7,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from robosim.description.body import Body
 from robosim.description.geometry import Geometry
-from robosim.description.mechanism import Mechanism
 from robosim.validation import Array
 
 SIDES = 96
@@ -67,25 +65,4 @@ _MADE: WeakKeyDictionary[Geometry, Geometry] = WeakKeyDictionary()
 
 def _ring(z: float, radius: float) -> Array:
     angles = 2 * np.pi * np.arange(SIDES) / SIDES
-    return np.column_stack(
-        (radius * np.cos(angles), radius * np.sin(angles), np.full(SIDES, z))
-    )
-
-
-def without_cones(robot: Mechanism) -> Mechanism:
-    """A mechanism in which meshes stand for cones, or the same one if it has none."""
-    shapes = [s for body in robot.bodies for s in (*body.collisions, *body.visuals)]
-    world = [s for s in (*robot.obstacles, *robot.world_visuals) if isinstance(s, Geometry)]
-    if all(shape.kind != "cone" for shape in (*shapes, *world)):
-        return robot
-
-    def plain(body: Body) -> Body:
-        collisions, visuals = map(pyramid, body.collisions), map(pyramid, body.visuals)
-        return replace(body, collisions=tuple(collisions), visuals=tuple(visuals))
-
-    return replace(
-        robot,
-        bodies=tuple(map(plain, robot.bodies)),
-        obstacles=tuple(pyramid(s) if isinstance(s, Geometry) else s for s in robot.obstacles),
-        world_visuals=tuple(map(pyramid, robot.world_visuals)),
-    )
+    return np.column_stack((radius * np.cos(angles), radius * np.sin(angles), np.full(SIDES, z)))

@@ -2,9 +2,9 @@
 
 A sphere is a point with a radius, an ellipsoid its centre with its semi-axes, a box its corners,
 and a capsule the centres of its two ends. A cylinder is its two rims, on which it rolls, and points
-of these, on which it lies. A cone is its apex and its rim in the same way. The meshes of a link are vertices of their convex hull. Against flat
-ground these have the same contacts as the shapes, except for gaps between points of a flat rim. A
-simplified hull loses volume; this loss is reported.
+of these, on which it lies. A cone is its apex and its rim in the same way. The meshes of a link are
+vertices of their convex hull. Against flat ground these have the same contacts as the shapes,
+except for gaps between points of a flat rim. A simplified hull loses volume; this loss is reported.
 """
 
 from __future__ import annotations

@@ -13,10 +13,10 @@ import numpy as np
 
 from robosim import quaternions
 from robosim.description.body import Body
-from robosim.description.cones import without_cones
 from robosim.description.geometry import Geometry
 from robosim.description.mechanism import Mechanism
 from robosim.kinematics.kinematics import Kinematics
+from robosim.peers.mujoco_obstacles import without_cones
 from robosim.validation import Array
 
 

@@ -22,11 +22,10 @@ from numpy.typing import ArrayLike, NDArray
 from robosim import quaternions
 from robosim.control.controllers import PD
 from robosim.description.body import Body, ContactPoint, Geometry
-from robosim.description.cones import without_cones
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.errors import PeerError
-from robosim.peers.mujoco_obstacles import form_of, write_mesh, write_obstacles
+from robosim.peers.mujoco_obstacles import form_of, without_cones, write_mesh, write_obstacles
 from robosim.peers.mujoco_obstacles import numbers as _text
 
 Array = NDArray[np.float64]

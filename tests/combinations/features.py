@@ -207,6 +207,7 @@ def _shape_of(make: Builder, kind: str, size: float) -> Geometry:
         "box": lambda: tuple(d.uniform(size, 2 * size, size=3)),
         "capsule": lambda: (d.uniform(0.4 * size, 0.8 * size), d.uniform(size, 2 * size)),
         "cylinder": lambda: (d.uniform(0.6 * size, size), d.uniform(0.5 * size, 2 * size)),
+        "cone": lambda: (d.uniform(0.6 * size, size), d.uniform(size, 2 * size)),
         "ellipsoid": lambda: tuple(d.uniform(0.4 * size, 1.2 * size, size=3)),
     }
     return Geometry(kind, sizes[kind](), friction=make.friction)
@@ -229,7 +230,7 @@ def _shape(kind: str) -> None:
 
 
 SHAPES = "sphere", "box", "capsule", "cylinder", "ellipsoid", "hull"
-for _kind in SHAPES:
+for _kind in (*SHAPES, "cone"):
     _shape(_kind)
 
 

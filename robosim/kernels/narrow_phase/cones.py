@@ -11,7 +11,7 @@ from math import cos, pi, sin, sqrt
 
 from robosim.compiled.kinds import ELLIPSOID
 from robosim.kernels.compiler.jit import aside, kernel
-from robosim.kernels.equations.algebra import assign, cross, dot, perpendiculars
+from robosim.kernels.equations.algebra import cross, dot, perpendiculars
 from robosim.kernels.narrow_phase.ovals import oval_arm
 from robosim.kernels.narrow_phase.points import clamp, normalize, offset_dot, segment_parameters
 from robosim.kernels.narrow_phase.rims import lowest_on_rim
@@ -188,7 +188,7 @@ def aim(poly, n, sign, v, w):
 
 @kernel
 def aim_both(first, second, n):
-    """Put the sides of two shapes beside each other, along a normal from the first to the second."""
+    """Put the sides of two shapes beside each other, along a normal from one to the other."""
     if first.sine == 0.0 and second.sine == 0.0:
         return
     if first.sine > 0.0:

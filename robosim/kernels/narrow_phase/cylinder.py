@@ -15,7 +15,7 @@ the second of. Normals point from the first shape to the second.
 from math import inf, sqrt
 
 from robosim.compiled.kinds import CORNER, CROSSING, CYLINDER, ELLIPSOID, FACE_1, FACE_2, NOTHING
-from robosim.kernels.compiler.jit import kernel
+from robosim.kernels.compiler.jit import aside, kernel
 from robosim.kernels.equations.algebra import assign, cross, dot
 from robosim.kernels.narrow_phase.candidates import (
     AS_NEAR,
@@ -288,7 +288,10 @@ def add_over_plane(scratch, topology, origin, N, f):
         if sine >= FLAT or (on_point and side > 0.0):
             put_lowest(scratch, poly, side, N)
             if f < 0 or lies_over(scratch, topology, 0, f, pair.pb):
-                identifier, radius = identify(FACE_1, max(f, 0), rim_of(side)), rim_radius(poly, side)
+                identifier, radius = (
+                    identify(FACE_1, max(f, 0), rim_of(side)),
+                    rim_radius(poly, side),
+                )
                 add_lowest_of(scratch, origin, N, pair.ba, poly.axis, pair.pb, radius, identifier)
     if sine < NEARLY_FLAT and not on_point:
         side = -1.0 if cosine > 0.0 else 1.0
@@ -439,7 +442,7 @@ def add_crossings(scratch, poly, rim, center, n, v, w, radius, radius_w, identif
 
 @kernel
 def is_over_cap(scratch, poly, rim, p):
-    """Whether a point is over a cap of a radius or beneath it; pair.m is what it is off the axis."""
+    """Whether a point is over a cap or beneath it, leaving in pair.m what it is off the axis."""
     pair = scratch.pair[0]
     return off_axis(poly, p, pair.m) <= (rim + pair.slack) ** 2
 
@@ -673,6 +676,8 @@ def add_cylinder(scratch, topology):
     before = pair.count
     add_over_both(scratch, topology, elsewhere)
     if elsewhere:
+        if poly.sine > 0.0 and pair.apart < 0.0:
+            add_sunk(scratch, topology)
         return
     along = dot(poly.axis, pair.axis)
     if kind == CROSSING:
@@ -691,6 +696,27 @@ def add_cylinder(scratch, topology):
         pair.slack = 0.0
         if not has_nearest(scratch, before):
             add_on_cap(scratch, point, rim, identify(CORNER, corner, 3))
+
+
+@aside
+def add_sunk(scratch, topology):
+    """What of a cone is lowest, under a triangle of a terrain, if it is less deep beyond an edge.
+
+    A neighbour is in charge of that unless it goes on as high: then it has nothing over it.
+    """
+    pair, poly, N = scratch.pair[0], scratch.poly[1], scratch.normals[0, 0].p
+    side = -1.0 if dot(poly.axis, N) + poly.sine > 0.0 else 1.0
+    put_lowest(scratch, poly, side, N)
+    if not lies_over(scratch, topology, 0, 0, pair.pb):
+        return
+    for k in range(3):
+        v, w = scratch.vertices[0, k].p, scratch.vertices[0, (k + 1) % 3].p
+        outward(v, w, N, pair.e, pair.g)
+        if dot(pair.g, pair.across) > 0.0 and holds_alone(scratch, k):
+            return
+    pair.owner, origin = 0, scratch.vertices[0, 0].p
+    identifier, radius = identify(FACE_1, 0, rim_of(side)), rim_radius(poly, side)
+    add_lowest_of(scratch, origin, N, pair.ba, poly.axis, pair.pb, radius, identifier)
 
 
 @kernel

@@ -140,8 +140,8 @@ def best_about_edge(w, axis, d, radius, side, sine, n, m, b):
     """n: the normal across an edge that parts a rim most; m and b (3,) are scratch.
 
     `side` is 1 for the rim where the axis points to, which counts for normals against the axis, and
-    -1 for the other one. Between both is what is along the axis by minus the sine of a side. Returns the second derivative as `turn_about_edge`, or 1 where there is
-    no such normal.
+    -1 for the other one. Between both a normal has minus the sine of the side along the axis.
+    Returns the second derivative as `turn_about_edge`, or 1 where there is no such normal.
     """
     along = dot(axis, d)
     for k in range(3):

@@ -1,8 +1,9 @@
 """Two of spheres, capsules, cylinders and cones: what they may touch with, as candidates.
 
 Spheres and capsules are segments with a radius around them. A cylinder comes first, and has two
-caps and two rims besides its round side, a cone the side of cones.py. As in cylinder.py, the best of all normals is found, and
-what it comes from touches, with what lies over a cap that it is nearly along.
+caps and two rims besides its round side, a cone the side of cones.py. As in cylinder.py, the best
+of all normals is found, and what it comes from touches, with what lies over a cap that it is nearly
+along.
 """
 
 from math import inf, sqrt
@@ -455,9 +456,7 @@ def add_rim_and_side(scratch, owner, rim):
     pair.owner, axis, n = owner, poly.axis, pair.n
     put_lowest(scratch, poly, side_of(rim), n)
     if bend < -ALONG * poly.rim:
-        add_rim_edge(
-            scratch, line.origin, line.along, around, pair.ba, axis, size, n, identifier
-        )
+        add_rim_edge(scratch, line.origin, line.along, around, pair.ba, axis, size, n, identifier)
         return
     # Along the side: against the plane between the two.
     along = offset_dot(line.along, pair.pb, line.origin)
