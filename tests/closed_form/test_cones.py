@@ -72,7 +72,7 @@ def test_a_cone_rolls_about_its_apex(ground):
         angles.append(np.arctan2(sim.q[1], sim.q[0]))
     np.testing.assert_allclose(heights, place[2], rtol=0, atol=1e-9)
     assert np.unwrap(angles)[-1] == pytest.approx(2 * np.pi, rel=5e-4)
-    assert sim.energy() == pytest.approx(energy, rel=1e-8)
+    assert sim.energy() == pytest.approx(energy, rel=1e-7)
     assert np.hypot(*sim.q[:2]) == pytest.approx(place[0], rel=1e-9)
 
 
@@ -223,7 +223,8 @@ def test_rays_meet_a_cone_where_it_is(size):
         expected = min(candidates, default=np.inf)
         if np.isfinite(expected):
             assert distance == pytest.approx(expected, abs=1e-12)
-            assert normal @ ray < 1e-9
+            # From outside, or from within.
+            assert (normal @ ray < 0) == (len(candidates) % 2 == 0)
             hits += 1
         else:
             assert not np.isfinite(distance)
