@@ -75,7 +75,8 @@ FEATURES: dict[str, Feature] = {}
 IN_LANES = {
     "floating", "revolute", "prismatic", "spherical", "cylindrical", "planar", "fixed", "legs",
     "planar_fixed_orientation", "axis_rotation", "fixed_orientation", "sphere", "box", "capsule",
-    "cylinder", "ellipsoid", "hull", "restitution", "points", "joint_spring", "damping", "rotor",
+    "cone", "cylinder", "ellipsoid", "hull", "restitution", "points", "joint_spring", "damping",
+    "rotor",
     "dry_friction", "limits", "velocity_limit", "motion", "drag", "implicit_pd", "explicit_pd",
     "linearized_cone", "anisotropy", "bouncing_limits", "compliant", "compliant_limits",
 }  # fmt: skip
