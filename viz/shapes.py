@@ -1,7 +1,8 @@
 """Shapes of bodies as triangles to draw, in the shape's frame, with z as the axis of rotation.
 
-Spheres, cylinders and capsules are profiles (r, z) rotated about z. A mesh keeps its vertices.
-Normals of a mesh are smoothed across edges with an angle below ``CREASE``, and sharp across others.
+Spheres, cylinders, cones and capsules are profiles (r, z) rotated about z. A mesh keeps its
+vertices. Normals of a mesh are smoothed across edges with an angle below ``CREASE``, and sharp
+across others.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robosim.description.body import Geometry
+from robosim.description.cones import slant, top_of
 
 Array = NDArray[np.float64]
 
@@ -38,6 +40,8 @@ def triangles(geometry: Geometry) -> Triangles:
         return turned([arc(geometry.size[0], 0.0, -90.0, 90.0, SEGMENTS // 2)])
     if geometry.kind == "cylinder":
         return turned(_cylinder_profile(*geometry.size))
+    if geometry.kind == "cone":
+        return turned(_cone_profile(geometry.size))
     if geometry.kind == "capsule":
         radius, length = geometry.size
         lower = arc(radius, -length / 2, -90.0, 0.0, SEGMENTS // 4)
@@ -85,6 +89,16 @@ def _cylinder_profile(radius: float, length: float) -> list[Array]:
         np.array([[0, -half, 0, -1], [radius, -half, 0, -1]]),
         np.array([[radius, -half, 1, 0], [radius, half, 1, 0]]),
         np.array([[radius, half, 0, 1], [0, half, 0, 1]]),
+    ]
+
+
+def _cone_profile(size: tuple[float, ...]) -> list[Array]:
+    half, base, top, (c, s) = size[1] / 2, size[0], top_of(size), slant(size)
+    disc = [np.array([[top, half, 0, 1], [0, half, 0, 1]])] if top > 0 else []
+    return [
+        np.array([[0, -half, 0, -1], [base, -half, 0, -1]]),
+        np.array([[base, -half, c, s], [top, half, c, s]]),
+        *disc,
     ]
 
 

@@ -21,6 +21,7 @@ from robosim.loaders.placement import fixed_to_world
 Array = NDArray[np.float64]
 
 _SAME = 1e-9
+CONES = "cones, for which meshes stand"
 
 
 class Lost:

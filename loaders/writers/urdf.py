@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from robosim import quaternions
 from robosim.description.body import Body, Geometry
+from robosim.description.cones import pyramid
 from robosim.description.contact_points import DEFAULT_FRICTION, POINT_RADIUS, link_of
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
@@ -28,6 +29,7 @@ from robosim.loaders.placement import limits
 from robosim.loaders.schema import UNLIMITED
 from robosim.loaders.writers.mesh_files import MeshFiles
 from robosim.loaders.writers.parts import (
+    CONES,
     Array,
     Lost,
     bounds,
@@ -228,6 +230,9 @@ class _Writer:
 
     def _shape(self, link: etree._Element, tag: str, shape: Geometry, R: Array, p: Array) -> None:
         """Write a shape of a body in a link with the frame (R, p) in that body."""
+        if shape.kind == "cone":
+            self.lost.add(CONES, shape.name)
+            shape = pyramid(shape)
         element = child(link, tag)
         R_s = quaternions.rotation_matrix(np.asarray(shape.quaternion))
         self._origin(element, R.T @ (np.asarray(shape.position) - p), R.T @ R_s)

@@ -417,12 +417,12 @@ class BatchSimulation:
                 out[:] = sim.motions_ahead(steps)
         done = np.zeros(self.n, dtype=np.int64)
         try:
-            self._stepping.run(memory, steps, done)
+            knots = self._stepping.knots_of_samples(steps)
+            self._stepping.run_sampled(memory, steps, done, knots)
         finally:
             self._stepping.recent = memory, done.copy()
             for i in self._stepping.lent:
                 self._stepping.count(i)
-        self._stepping.note_samples()
         self._stepping.tell_of_turns(memory, begin, done)
         rollout = self._read(memory, steps, begin, done)
         more = self._origin, self._sims, self.threads, rollout, memory, self._linearizers
@@ -507,14 +507,14 @@ class BatchSimulation:
     def sensor(self, name: str) -> Array:
         """Readings of a sensor with rays in all states, (n, ...); see `Simulation.sample`.
 
-        Samples of a sensor with a delay or a rate are taken between calls. Noise depends on the
-        number of a state, so that state i reads what ``batch[i]`` would.
+        Samples of a sensor with a delay or a rate are taken at their knots, also within calls of
+        several steps. Noise depends on the number of a state, so that state i reads what
+        ``batch[i]`` would.
 
         Raises
         ------
         ModelError, StateError, OptionError
-            As for a single simulation; and for a sample that was due within a call of several
-            steps.
+            As for a single simulation.
         """
         return np.array(self.readings(name).values)
 

@@ -255,8 +255,9 @@ class Bound:
     def _advance(self, plan: Plan, steps: int) -> None:
         """Take and count the time steps of all states."""
         stepping, done = self._stepping, self.done
-        if not self._usual:
-            self._take_the_long_way(steps)
+        knots = stepping.knots_of_samples(steps)
+        if knots or not self._usual:
+            self._take_the_long_way(steps, knots)
             return
         try:
             stepping.do(plan.jobs)
@@ -279,11 +280,11 @@ class Bound:
         ends = np.linspace(whole.start, whole.stop, threads + 1).astype(int).tolist()
         return [slice(*pair) for pair in pairwise(ends)]
 
-    def _take_the_long_way(self, steps: int) -> None:
-        """Take the time steps if not all states have the same solver."""
+    def _take_the_long_way(self, steps: int, knots: list[int]) -> None:
+        """Take the time steps if not all states have the same solver, or with samples at knots."""
         stepping = self._stepping
         stepping.settle()
-        stepping.run(self._memory, steps, self.done)
+        stepping.run_sampled(self._memory, steps, self.done, knots)
 
     def _go_on(self, plan: Plan, step_states: Any, steps: int) -> None:
         """Repeat steps that failed in lanes, or that need another solver."""

@@ -87,6 +87,26 @@ class Stepping:
         if self.samples is not None and self.samples.keeps:
             self.samples.note()
 
+    def knots_of_samples(self, steps: int) -> list[int]:
+        """Numbers of the steps, below `steps`, after which sensors with rays take samples."""
+        if steps == 1 or self.samples is None or not self.samples.keeps:
+            return []
+        taken = self.samples.source.steps().tolist()
+        starts = [sim.engine.counters.start_time for sim in self.sims]
+        due = (self.samples.is_due(n, steps, t) for n, t in set(zip(taken, starts, strict=True)))
+        return sorted(set().union(*due))
+
+    def run_sampled(
+        self, memory: BatchBuffers, steps: int, done: NDArray[np.int64], knots: list[int]
+    ) -> None:
+        """`run` of all states from the first step on, with samples of sensors at some knots."""
+        reached = 0
+        for knot in (*knots, steps):
+            # States that have failed stay where they are.
+            self.run(memory, knot, done, np.flatnonzero(done == reached))
+            self.note_samples()
+            reached = knot
+
     def look(self) -> None:
         """Switch to lanes once their kernels have been compiled."""
         if self.beside is not None and self.beside.is_done():

@@ -5,8 +5,8 @@ Kernels compare with these constants, so that the numbers are part of their mach
 
 # Shapes, in the order in which the narrow phase takes two of them: the higher kind comes first.
 SPHERE, CAPSULE, CYLINDER, ELLIPSOID, POLYTOPE, HALF_SPACE, HEIGHT_FIELD, MESH = range(8)
-# For rays boxes are boxes, and all meshes are triangles.
-BOX = 8
+# For rays boxes are boxes, cones are no cylinders, and all meshes are triangles.
+BOX, TAPERED = range(8, 10)
 
 # What defines the best normal of two convex shapes: a face of either one, two edges, or a corner.
 NOTHING, FACE_1, FACE_2, CROSSING, CORNER = range(5)

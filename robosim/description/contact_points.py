@@ -2,9 +2,9 @@
 
 A sphere is a point with a radius, an ellipsoid its centre with its semi-axes, a box its corners,
 and a capsule the centres of its two ends. A cylinder is its two rims, on which it rolls, and points
-of these, on which it lies. The meshes of a link are vertices of their convex hull. Against flat
-ground these have the same contacts as the shapes, except for gaps between points of a flat rim. A
-simplified hull loses volume; this loss is reported.
+of these, on which it lies. A cone is its apex and its rim in the same way. The meshes of a link are
+vertices of their convex hull. Against flat ground these have the same contacts as the shapes,
+except for gaps between points of a flat rim. A simplified hull loses volume; this loss is reported.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from robosim import quaternions
 from robosim.description import hulls
 from robosim.description.body import Body, ContactPoint, Geometry
+from robosim.description.cones import rims_of, slant, top_of
 from robosim.description.hulls import Hull, simplified_hull
 from robosim.validation import Array
 
@@ -48,7 +49,9 @@ class LinkShape:
     hidden : int
         Number of chosen points that cannot be the first to touch, and are omitted.
     rims : list of (position (3,) [m], axis (3,), radius [m])
-        Circles of a cylinder, in body axes.
+        Circles of a cylinder or a cone, in body axes.
+    apex : (3,) [m] or None
+        Of a cone, in body axes; not among the points.
     restitution : float
         Largest value of the shapes.
     geometry : Geometry
@@ -66,12 +69,13 @@ class LinkShape:
     rims: list[tuple[Array, Array, float]]
     restitution: float
     geometry: Geometry
+    apex: Array | None
 
     def __str__(self) -> str:
         told = f"{self.candidates} point{'s' * (self.candidates > 1)} of a {self.kind}"
         if self.rims:
             told = f"{len(self.rims)} rim{'s' * (len(self.rims) > 1)} and {told}"
-        chosen = len(self.points) + self.hidden
+        chosen = len(self.points) + (self.apex is not None) + self.hidden
         if self.kind == "mesh":
             told = f"{chosen} of the {self.candidates} corners of the mesh's convex hull"
             if self.loss > _SAME:
@@ -111,6 +115,8 @@ def contact_points(
             for point in shape.points
         ]
         all_of_it += [("rim", place, radius, axis) for place, axis, radius in shape.rims]
+        if shape.apex is not None:
+            all_of_it.append(("apex", shape.apex, 0.0, None))
         for kind, place, radius, axis in all_of_it:
             k = counts.get((shape.link, kind), 0)
             counts[shape.link, kind] = k + 1
@@ -194,11 +200,13 @@ def link_shapes(body: Body, simplify: Simplify = simplified_hull) -> list[LinkSh
             else:
                 hidden[k] = True
         taken[size] = near
-        own, (candidates, loss) = points[~hidden], told
+        own, (candidates, loss), apex = points[~hidden], told, None
+        if kind == "cone" and len(points) == RIM_POINTS + 1 and not hidden[-1]:
+            own, apex = own[:-1], own[-1]
         link, lost = members[0].geometry.name or body.name, int(np.count_nonzero(hidden))
-        rims = members[0].rims(hidden) if kind == "cylinder" else []
+        rims = members[0].rims(hidden) if kind in ("cylinder", "cone") else []
         e = max(shape.geometry.restitution for shape in members)
-        more = own, radius, candidates, loss, lost, rims, e, members[0].geometry
+        more = own, radius, candidates, loss, lost, rims, e, members[0].geometry, apex
         found.append(LinkShape(link, kind, body.name, *more))
     return found
 
@@ -257,12 +265,13 @@ class _Shape:
         return np.asarray(local @ self._R.T + self._p)
 
     def rims(self, hidden: NDArray[np.bool_]) -> list[tuple[Array, Array, float]]:
-        """(centre, axis, radius) of a cylinder's rims that have points which are not hidden."""
-        radius, length = self.geometry.size
-        axis, halves = self._R[:, 2], (hidden[:RIM_POINTS], hidden[RIM_POINTS:])
-        ends = (self._p - 0.5 * length * axis, self._p + 0.5 * length * axis)
-        seen = zip(ends, halves, strict=True)
-        return [(end, axis, radius) for end, half in seen if not half.all()]
+        """(centre, axis, radius) of the rims that have points which are not hidden."""
+        axis = self._R[:, 2]
+        return [
+            (self._p + z * axis, axis, radius)
+            for k, (z, radius) in enumerate(rims_of(self.geometry))
+            if not hidden[k * RIM_POINTS : (k + 1) * RIM_POINTS].all()
+        ]
 
     def depth(self, points: Array) -> Array:
         """Depth of points (n, 3) in body axes below the surface [m]; negative outside."""
@@ -276,6 +285,10 @@ class _Shape:
             case "cylinder":
                 across = np.hypot(local[:, 0], local[:, 1])
                 return np.minimum(size[0] - across, size[1] / 2 - z)
+            case "cone":
+                c, s = slant(size)
+                middle, across = (size[0] + top_of(size)) / 2, np.hypot(local[:, 0], local[:, 1])
+                return np.minimum(c * (middle - across) - s * local[:, 2], size[1] / 2 - z)
             case "capsule":
                 local[:, 2] = np.maximum(z - size[1] / 2, 0.0)
                 return np.asarray(size[0] - np.linalg.norm(local, axis=1))
@@ -303,9 +316,12 @@ def _primitive_points(geometry: Geometry) -> tuple[Array, float]:
         case "ellipsoid":
             return np.zeros((1, 3)), 0.0
     angles = 2 * np.pi * np.arange(RIM_POINTS) / RIM_POINTS
-    rim = size[0] * np.column_stack((np.cos(angles), np.sin(angles)))
-    top = np.full((RIM_POINTS, 1), size[1] / 2)
-    return np.vstack((np.hstack((rim, -top)), np.hstack((rim, top)))), 0.0
+    circle = np.column_stack((np.cos(angles), np.sin(angles)))
+    rings = [
+        np.hstack((radius * circle, np.full((RIM_POINTS, 1), z))) for z, radius in rims_of(geometry)
+    ]
+    apex = np.array([[0.0, 0.0, size[1] / 2]] if len(rings) == 1 else np.zeros((0, 3)))
+    return np.vstack((*rings, apex)), 0.0
 
 
 def link_of(contact: ContactPoint) -> str:

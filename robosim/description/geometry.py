@@ -17,7 +17,7 @@ from robosim.description.surfaces import Anisotropy, checked_surface
 from robosim.errors import ModelError
 from robosim.validation import Array, Frozen, frozen_array, not_negative, unit_quaternion
 
-GEOMETRY_KINDS = ("box", "sphere", "cylinder", "capsule", "ellipsoid", "mesh")
+GEOMETRY_KINDS = ("box", "sphere", "cylinder", "capsule", "ellipsoid", "cone", "mesh")
 """What a `Geometry` can be."""
 
 
@@ -79,7 +79,9 @@ class Geometry(Frozen):
     size : tuple of float [m]
         Box: full edge lengths (x, y, z). Sphere: (radius,), 0 for a point. Cylinder:
         (radius, length) along z. Capsule: (radius, length of the straight part) along z. Ellipsoid:
-        semi-axes (x, y, z). Mesh: ().
+        semi-axes (x, y, z). Cone: (radius of the base, length) or (radius, length, radius of the
+        top) along z, with its base at -length / 2; the top is the smaller one, and by default the
+        apex. Mesh: ().
     position : (3,) [m], of the shape's origin, in body axes from the centre of mass
     quaternion : (4,), shape to body axes
     vertices : (n, 3) [m] or None, faces : (m, 3) int or None
@@ -131,6 +133,7 @@ class Geometry(Frozen):
     def __post_init__(self) -> None:
         element = f"geometry of '{self.name}'" if self.name else "geometry"
         lengths = {"box": 3, "sphere": 1, "cylinder": 2, "capsule": 2, "ellipsoid": 3, "mesh": 0}
+        lengths["cone"] = 3 if np.size(self.size) == 3 else 2
         if self.kind not in lengths:
             raise ModelError(
                 f"unknown geometry kind '{self.kind}'",
@@ -139,9 +142,14 @@ class Geometry(Frozen):
             )
         not_negative(self.friction, "friction", element)
         size = frozen_array(self.size, (lengths[self.kind],), f"size of a {self.kind}", element)
-        if np.any(size < 0) or (self.kind != "sphere" and np.any(size == 0)):
+        if np.any(size < 0) or (self.kind != "sphere" and np.any(size[:2] == 0)):
             raise ModelError(
                 f"size of a {self.kind} must be positive, not {size.tolist()}", element=element
+            )
+        if self.kind == "cone" and size[0] < size[2:].max(initial=0.0):
+            raise ModelError(
+                f"the top of a cone must be no wider than its base, not {size.tolist()}",
+                element=element,
             )
         if self.kind == "mesh":
             if self.vertices is None or self.faces is None:

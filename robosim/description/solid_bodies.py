@@ -88,6 +88,24 @@ class OfShapes:
         return cls.of_shape(Geometry("cylinder", (radius, length), name=name), density, **more)
 
     @classmethod
+    def cone(
+        cls,
+        name: str,
+        radius: float,
+        length: float,
+        density: float = WATER,
+        *,
+        top: float = 0.0,
+        **more: Any,
+    ) -> Self:
+        """A uniform cone along z [m], its frame half way up, or cut at the radius `top`.
+
+        The base has the radius `radius` and lies at -length / 2. See `box`.
+        """
+        size = (radius, length, top) if top else (radius, length)
+        return cls.of_shape(Geometry("cone", size, name=name), density, **more)
+
+    @classmethod
     def ellipsoid(
         cls, name: str, semi_axes: ArrayLike, density: float = WATER, **more: Any
     ) -> Self:

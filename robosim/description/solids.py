@@ -49,6 +49,19 @@ def cylinder(radius: float, half: float) -> Solid:
     return _about_origin(volume, across, across, volume * radius**2 / 2)
 
 
+def cone(radius: float, half: float, top: float = 0.0) -> Solid:
+    """A cone along z with the radius of its base, half its length and the radius of its top [m]."""
+    # Moments over the length of the radius squared, from the base on, and of its fourth power.
+    a, b, length = radius, top - radius, 2 * half
+    squares = [a * a / (k + 1) + 2 * a * b / (k + 2) + b * b / (k + 3) for k in range(3)]
+    volume, first, second = (np.pi * length ** (k + 1) * squares[k] for k in range(3))
+    fourth = np.pi * length * sum(radius ** (4 - k) * top**k for k in range(5)) / 5
+    height = first / volume
+    across = fourth / 4 + second - volume * height**2
+    center = np.array((0.0, 0.0, height - half))
+    return Solid(volume, center, np.diag((across, across, fourth / 2)))
+
+
 def capsule(radius: float, half: float) -> Solid:
     """A capsule along z, with half the length [m] of its straight part."""
     tube, ball = cylinder(radius, half), ellipsoid(np.full(3, radius))
@@ -78,6 +91,8 @@ def solid(shape: Geometry) -> Solid:
             found = ellipsoid(np.full(3, size[0]))
         case "cylinder":
             found = cylinder(size[0], size[1] / 2)
+        case "cone":
+            found = cone(size[0], size[1] / 2, *size[2:])
         case "capsule":
             found = capsule(size[0], size[1] / 2)
         case "ellipsoid":

@@ -265,7 +265,7 @@ def _ball(shape: Geometry) -> tuple[Array, float]:
             return centre, float(np.linalg.norm(size)) / 2
         case "sphere":
             return centre, size[0]
-        case "cylinder":
+        case "cylinder" | "cone":
             return centre, float(np.hypot(size[0], size[1] / 2))
         case "capsule":
             return centre, size[0] + size[1] / 2

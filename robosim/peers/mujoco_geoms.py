@@ -16,6 +16,7 @@ from robosim.description.body import Body
 from robosim.description.geometry import Geometry
 from robosim.description.mechanism import Mechanism
 from robosim.kinematics.kinematics import Kinematics
+from robosim.peers.mujoco_obstacles import without_cones
 from robosim.validation import Array
 
 
@@ -69,7 +70,7 @@ def as_geoms(mujoco: Any, robot: Mechanism, kind: str, lit: bool = False) -> tup
     All bodies of the model are fixed to the world, and called 0, 1 and so on. With `lit`, the model
     has a ground and a light that casts shadows, too.
     """
-    spec, meshes = mujoco.MjSpec(), dict[int, str]()
+    spec, meshes, robot = mujoco.MjSpec(), dict[int, str](), without_cones(robot)
     for b, body in enumerate(robot.bodies):
         added = spec.worldbody.add_body(name=str(b))
         for k, shape in enumerate(getattr(body, kind)):

@@ -6,6 +6,7 @@ The cells of a height field have the same two triangles in both.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from lxml import etree
 from numpy.typing import ArrayLike
 
 from robosim import quaternions
-from robosim.description.body import Geometry
+from robosim.description.body import Body, Geometry
+from robosim.description.cones import pyramid
 from robosim.description.mechanism import Mechanism
 from robosim.description.obstacles import (
     AnyShape,
@@ -126,4 +128,23 @@ def _friction(robot: Mechanism, obstacle: AnyShape, told: str) -> dict[str, str]
     raise PeerError(
         f"{told}: its friction, {mu:g}, is higher than that of some links and lower than that of "
         "others, which has no MJCF here"
+    )
+
+
+def without_cones(robot: Mechanism) -> Mechanism:
+    """A mechanism in which meshes stand for cones, or the same one if it has none."""
+    shapes = [s for body in robot.bodies for s in (*body.collisions, *body.visuals)]
+    world = [s for s in (*robot.obstacles, *robot.world_visuals) if isinstance(s, Geometry)]
+    if all(shape.kind != "cone" for shape in (*shapes, *world)):
+        return robot
+
+    def plain(body: Body) -> Body:
+        collisions, visuals = map(pyramid, body.collisions), map(pyramid, body.visuals)
+        return replace(body, collisions=tuple(collisions), visuals=tuple(visuals))
+
+    return replace(
+        robot,
+        bodies=tuple(map(plain, robot.bodies)),
+        obstacles=tuple(pyramid(s) if isinstance(s, Geometry) else s for s in robot.obstacles),
+        world_visuals=tuple(map(pyramid, robot.world_visuals)),
     )

@@ -25,7 +25,7 @@ from robosim.description.body import Body, ContactPoint, Geometry
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.errors import PeerError
-from robosim.peers.mujoco_obstacles import form_of, write_mesh, write_obstacles
+from robosim.peers.mujoco_obstacles import form_of, without_cones, write_mesh, write_obstacles
 from robosim.peers.mujoco_obstacles import numbers as _text
 
 Array = NDArray[np.float64]
@@ -111,6 +111,7 @@ def mjcf(
     PeerError
         For a joint, an obstacle, or friction by direction, that is not supported here.
     """
+    robot = without_cones(robot)
     root = etree.Element("mujoco", model=robot.name)
     etree.SubElement(root, "compiler", angle="radian")
     option = etree.SubElement(

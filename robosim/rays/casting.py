@@ -18,6 +18,7 @@ from robosim.description.surfaces import WORLD
 from robosim.errors import OptionError, StateError
 from robosim.kernels.rays.entries import cast_rays
 from robosim.rays.hits import Hits, empty_hits, reshaped
+from robosim.rays.skins import Loose, meet_skins
 from robosim.rays.targets import Compiled, compiled
 from robosim.runtime.handles import Handle
 from robosim.runtime.notice import CompileNotice
@@ -27,7 +28,7 @@ from robosim.validation import Array, count
 FEWEST = 512  # rays for which another thread is worth while
 
 
-def cast_some(against: Compiled, excluded: NDArray[np.int64], *given: Any) -> int:
+def cast_some(against: Compiled | Loose, excluded: NDArray[np.int64], *given: Any) -> int:
     """`cast_rays` with these arguments behind the address; threads share no scratch memory."""
     try:
         handle = against.free.pop()
@@ -59,7 +60,8 @@ class Excluded(NamedTuple):
         found = self.bodies[against.arrays.shapes["body"]]
         if self.shapes:
             own = against.arrays.shapes["body"] == self.body
-            named = [target.name in self.shapes for target in against.targets]
+            rigid = against.targets[: len(own)]
+            named = [target.name in self.shapes for target in rigid]
             found |= own & np.array(named, dtype=bool)
         return found
 
@@ -179,6 +181,19 @@ def cast_states(
         found = cast_some(against, excluded.flags(against), *given, *hits)
         if found >= 0:
             bad.append(found)
+        for row in range(*states) if against.skins and found < 0 else ():
+            cast_at_skins(against, row, share)
+
+    def cast_at_skins(against: Compiled, row: int, share: tuple[int, int]) -> None:
+        nowhere = np.zeros((1, 0, 3)), np.zeros((1, 0, 4))
+        rays = [one[row : row + 1] if len(one) > 1 else one for one in (origins, directions)]
+
+        def meet(loose: Loose, out: Hits) -> None:
+            passed = np.zeros(len(loose.arrays.shapes), dtype=np.int64)
+            cast_some(loose, passed, *nowhere, *rays, limit, (0, 1), share, *out)
+
+        poses, first = (x[row], q[row]), len(against.targets) - len(against.skins)
+        meet_skins(against.skins, first, poses, excluded.bodies, meet, hits, row)
 
     jobs: list[Callable[[], None]] = []
     for against, some in targets:

@@ -18,7 +18,8 @@ class Hits(NamedTuple):
     distance : (n,) [m]
         From the origin; inf for a ray that meets nothing.
     body : (n,) int
-        Index among ``robot.bodies``, the number of these for the world, -1 for nothing.
+        Index among ``robot.bodies``, the number of these for the world, -1 for nothing. Of a soft
+        solid, the body of the node nearest to the hit.
     geometry : (n,) int
         Index among ``Scene.targets``, -1 for nothing.
     point : (n, 3) [m], world; nan for nothing

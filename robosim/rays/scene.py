@@ -37,8 +37,6 @@ class Scene:
     ------
     OptionError
         For an unknown geometry.
-    ModelError
-        For visual geometry of a robot with soft solids.
     """
 
     def __init__(self, robot: Mechanism, geometry: str = "collision") -> None:

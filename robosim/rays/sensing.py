@@ -177,8 +177,8 @@ class Ring:
         if np.any(passed | (~there & (self.first == NONE))):
             raise OptionError(
                 f"{self.sensor.element}: a sample of rate {self.rate:g} Hz and delay "
-                f"{self.sensor.delay:g} s was due within a call of several steps, of which only "
-                "the last is seen: give a rate and a delay of whole calls, or take fewer steps"
+                f"{self.sensor.delay:g} s was due where the state was not seen, as another run "
+                "took it there: step all states by the batch"
             )
         if self.found is None or np.any(there & (self.known != due)):
             # Samples that are not there have no pose: those of another one stand for them.

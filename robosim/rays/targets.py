@@ -20,9 +20,10 @@ from robosim.compiled.kinds import (
     HEIGHT_FIELD,
     MESH,
     SPHERE,
+    TAPERED,
 )
 from robosim.compiled.rays import Targets
-from robosim.compiled.records.ray import BIN, BOUNDS, BRANCH, SPAN, TARGET
+from robosim.compiled.records.ray import BOUNDS, TARGET
 from robosim.description.geometry import Geometry
 from robosim.description.mechanism import Mechanism
 from robosim.description.obstacles import (
@@ -33,15 +34,15 @@ from robosim.description.obstacles import (
     obstacle_name,
 )
 from robosim.description.ray_sensor import GEOMETRIES
+from robosim.description.soft import SoftMesh
 from robosim.description.surfaces import WORLD
-from robosim.errors import ModelError
-from robosim.kernels.rays.trees import BINS, make_tree
 from robosim.kinematics.kinematics import Kinematics
+from robosim.rays.skins import Skin
+from robosim.rays.trees import Tree, grown, joined, shifted, tree_over
 from robosim.runtime.handles import Handle
 from robosim.validation import Array, check_choice
 
 GROUND = HalfSpace()  # the plane z = 0, which contact points touch
-LEAF = 4  # triangles of a leaf
 
 
 class Target(NamedTuple):
@@ -50,22 +51,15 @@ class Target(NamedTuple):
     Attributes
     ----------
     body : str
-        Name of its body, or "world".
+        Name of its body, or "world"; "" for a soft solid, which is on several.
     name : str
-        Name of its link or obstacle, or its kind.
-    geometry : Geometry, HalfSpace, HeightField or TriangleMesh
+        Name of its link, obstacle or soft solid, or its kind.
+    geometry : Geometry, HalfSpace, HeightField, TriangleMesh or SoftMesh
     """
 
     body: str
     name: str
-    geometry: AnyShape
-
-
-class Tree(NamedTuple):
-    """A mesh for rays: its triangles in the order of a tree's leaves."""
-
-    corners: Array  # (n, 3, 3)
-    branches: NDArray[np.void]  # BRANCH
+    geometry: AnyShape | SoftMesh
 
 
 class Compiled:
@@ -75,16 +69,22 @@ class Compiled:
     ----------
     targets : tuple of Target
     arrays : Targets
+    skins : tuple of Skin
+        Soft solids, whose targets come behind all others.
     bodies : int
         Number of bodies.
     free : list of Handle
         Scratch memory that no call uses at present.
     """
 
-    def __init__(self, robot: Mechanism, shapes: list[tuple[int, AnyShape]]) -> None:
+    def __init__(
+        self, robot: Mechanism, shapes: list[tuple[int, AnyShape]], soft: tuple[SoftMesh, ...]
+    ) -> None:
         self.bodies, self.free = len(robot.bodies), list[Handle]()
         names = [*(body.name for body in robot.bodies), WORLD]
-        self.targets = tuple(Target(names[b], obstacle_name(one), one) for b, one in shapes)
+        rigid = tuple(Target(names[b], obstacle_name(one), one) for b, one in shapes)
+        self.targets = (*rigid, *(Target("", mesh.name, mesh) for mesh in soft))
+        self.skins = tuple(Skin(robot, mesh) for mesh in soft)
         records = np.zeros(len(shapes), dtype=TARGET)
         trees: list[Tree] = []
         heights: list[Array] = []
@@ -93,7 +93,7 @@ class Compiled:
             record["body"], record["R"] = body, np.eye(3)
             set_shape(record, shape)
             if record["kind"] == MESH:
-                tree = _shifted(tree_of(_mesh_of(shape)), roots, filled)
+                tree = shifted(tree_of(_mesh_of(shape)), roots, filled)
                 record["root"] = roots
                 roots, filled = roots + len(tree.branches), filled + len(tree.corners)
                 trees.append(tree)
@@ -106,7 +106,7 @@ class Compiled:
         self.arrays = Targets(
             records,
             np.concatenate([tree.corners for tree in trees] or [np.zeros((0, 3, 3))]),
-            _joined([tree.branches for tree in trees]),
+            joined([tree.branches for tree in trees]),
             np.concatenate([*heights, np.zeros(0)]),
             scene,
             bounded[order],
@@ -123,17 +123,10 @@ def shapes_of(robot: Mechanism, geometry: str) -> Iterator[tuple[int, AnyShape]]
     ------
     OptionError
         For an unknown geometry.
-    ModelError
-        For visual geometry of a robot with soft solids.
     """
     check_choice("geometry", geometry, GEOMETRIES)
     seen, solid = geometry != "collision", geometry != "visual"
     world = len(robot.bodies)
-    if seen and robot.soft_meshes:
-        raise ModelError(
-            "rays do not meet soft solids, which one sees: use geometry='collision'",
-            element=f"mechanism '{robot.name}'",
-        )
     for b, body in enumerate(robot.bodies):
         shapes = (*(body.collisions if solid else ()), *(body.visuals if seen else ()))
         for shape in {id(shape): shape for shape in shapes}.values():
@@ -156,10 +149,11 @@ def compiled(robot: Mechanism, geometry: str) -> Compiled:
         shapes = [one for one in shapes_of(robot, geometry) if not _is_point(one[1])]
         # As long as what has been compiled exists, its shapes do, and so keep their numbers.
         names = tuple(body.name for body in robot.bodies)
-        key = (names, *((body, id(shape)) for body, shape in shapes))
+        soft = () if geometry == "collision" else robot.soft_meshes
+        key = (names, *((body, id(shape)) for body, shape in shapes), *map(id, soft))
         found = _OF_SHAPES.get(key)
         if found is None:
-            found = _OF_SHAPES[key] = Compiled(robot, shapes)
+            found = _OF_SHAPES[key] = Compiled(robot, shapes, tuple(soft))
         known[geometry] = found
     return known[geometry]
 
@@ -220,18 +214,21 @@ def set_shape(record: np.void, shape: AnyShape) -> None:
         "cylinder": CYLINDER,
         "capsule": CAPSULE,
         "ellipsoid": ELLIPSOID,
+        "cone": TAPERED,
     }
     record["kind"] = kinds[geometry.kind]
+    tapered = geometry.kind == "cone"
     if geometry.kind == "box":
         size = size / 2
-    elif len(size) == 2:
+    elif len(size) == 2 or tapered:
         size[1] /= 2
     record["size"][: len(size)] = size
-    if len(size) == 3:
+    if len(size) == 3 and not tapered:
         record["half"] = size
     else:
         reach = 0.0 if len(size) == 1 else size[1]
-        record["half"] = size[0], size[0], reach + (0 if geometry.kind == "cylinder" else size[0])
+        flat = tapered or geometry.kind == "cylinder"
+        record["half"] = size[0], size[0], reach + (0 if flat else size[0])
 
 
 def _set_field(record: np.void, shape: HeightField) -> None:
@@ -260,35 +257,5 @@ def _boxes_at_home(robot: Mechanism, records: NDArray[np.void]) -> NDArray[np.vo
 def tree_of(mesh: Geometry) -> Tree:
     """The tree of a mesh, which is made once."""
     if mesh not in _TREES:
-        corners = _solid(mesh)
-        bounds = aligned(len(corners), BOUNDS)
-        bounds["box"][:, 0], bounds["box"][:, 1] = corners.min(axis=1), corners.max(axis=1)
-        order, branches = grown(bounds, LEAF)
-        _TREES[mesh] = Tree(np.ascontiguousarray(corners[order]), branches)
+        _TREES[mesh] = tree_over(_solid(mesh))
     return _TREES[mesh]
-
-
-def grown(bounds: NDArray[np.void], most: int) -> tuple[NDArray[np.int64], NDArray[np.void]]:
-    """The order of items with bounds, and the branches of a tree over them."""
-    n = len(bounds)
-    order, branches = np.arange(n), aligned(n, BRANCH)
-    if n == 0:
-        return order, branches
-    made = make_tree(bounds, order, most, branches, aligned(n + 1, SPAN), aligned(BINS + 3, BIN))
-    return order, _joined([branches[:made]])
-
-
-def _shifted(tree: Tree, branches: int, corners: int) -> Tree:
-    """A tree behind others, in arrays that it shares with them."""
-    moved = _joined([tree.branches])
-    ahead = np.where(moved["count"] > 0, corners, branches)
-    moved["child"] = np.where(moved["child"] < 0, -1, moved["child"] + ahead)
-    return Tree(tree.corners, moved)
-
-
-def _joined(parts: list[NDArray[np.void]]) -> NDArray[np.void]:
-    """Branches of several trees, in whole cache lines."""
-    out = aligned(sum(map(len, parts)), BRANCH)
-    if parts:
-        out[:] = np.concatenate(parts)
-    return out

@@ -162,7 +162,7 @@ class Knot(Frames, SimulationBase):
         Raises
         ------
         ModelError
-            For an unknown name, or visual geometry of a robot with soft solids.
+            For an unknown name.
         StateError
             For a sensor without rays.
         OptionError

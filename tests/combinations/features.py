@@ -75,7 +75,8 @@ FEATURES: dict[str, Feature] = {}
 IN_LANES = {
     "floating", "revolute", "prismatic", "spherical", "cylindrical", "planar", "fixed", "legs",
     "planar_fixed_orientation", "axis_rotation", "fixed_orientation", "sphere", "box", "capsule",
-    "cylinder", "ellipsoid", "hull", "restitution", "points", "joint_spring", "damping", "rotor",
+    "cone", "cylinder", "ellipsoid", "hull", "restitution", "points", "joint_spring", "damping",
+    "rotor",
     "dry_friction", "limits", "velocity_limit", "motion", "drag", "implicit_pd", "explicit_pd",
     "linearized_cone", "anisotropy", "bouncing_limits", "compliant", "compliant_limits",
 }  # fmt: skip
@@ -207,6 +208,7 @@ def _shape_of(make: Builder, kind: str, size: float) -> Geometry:
         "box": lambda: tuple(d.uniform(size, 2 * size, size=3)),
         "capsule": lambda: (d.uniform(0.4 * size, 0.8 * size), d.uniform(size, 2 * size)),
         "cylinder": lambda: (d.uniform(0.6 * size, size), d.uniform(0.5 * size, 2 * size)),
+        "cone": lambda: (d.uniform(0.6 * size, size), d.uniform(size, 2 * size)),
         "ellipsoid": lambda: tuple(d.uniform(0.4 * size, 1.2 * size, size=3)),
     }
     return Geometry(kind, sizes[kind](), friction=make.friction)
@@ -229,7 +231,7 @@ def _shape(kind: str) -> None:
 
 
 SHAPES = "sphere", "box", "capsule", "cylinder", "ellipsoid", "hull"
-for _kind in SHAPES:
+for _kind in (*SHAPES, "cone"):
     _shape(_kind)
 
 

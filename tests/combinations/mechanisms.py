@@ -16,7 +16,7 @@ from .features import FEATURES, fits, stand
 
 TIMESTEPS = 1e-3, 2e-3, 5e-3
 MOST = 9  # features of a row
-LATER = ("backlash", "motors")
+LATER = ("backlash", "motors", "cone")
 """Features that further rows have, one by one, beside which all rows before stay as they were."""
 TOUCHING = {"shape", "below", "ground", "surface"}
 

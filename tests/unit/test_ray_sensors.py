@@ -354,12 +354,40 @@ def test_a_batch_reads_what_its_states_do(lanes):
     assert batch.readings("late").times[3] == 0.0
 
 
-def test_a_sample_within_a_call_of_a_batch_is_refused():
-    batch = BatchSimulation(ball(noisy(rate=70)), 2, DT, lanes=False)
-    batch.sensor("l")
-    batch.rollout(10)
-    with pytest.raises(OptionError, match=r"sensor 'l': a sample of rate 70 Hz .* several steps"):
-        batch.sensor("l")
+@pytest.mark.parametrize("lanes", [False, True])
+@pytest.mark.parametrize("bound", [False, True])
+def test_samples_within_calls_of_a_batch_are_those_of_single_simulations(bound, lanes):
+    """Of a rate that fits no call, with a delay, where a call has several samples or none."""
+    sensors = noisy(rate=70), Lidar("late", "b", 2, 5, rate=90, delay=0.013)
+    robot = ball(*sensors)
+    batch = BatchSimulation(robot, 9, DT, lanes=lanes)
+    q = np.tile([0, 0, 1.0, 1, 0, 0, 0], (9, 1))
+    q[:, 2] += np.linspace(0, 0.1, 9)
+    batch.set_state(q)
+    plain = BatchSimulation(robot, 9, DT, lanes=lanes)
+    plain.set_state(q)
+    sims = [Simulation(robot, DT) for _ in range(9)]
+    for i, sim in enumerate(sims):
+        sim.set_state(q[i])
+        sim.number = i
+    for one in (batch, *sims):
+        for name in ("l", "late"):
+            one.sensor(name)
+    run = batch.bind(30) if bound else None
+    for _ in range(4):
+        if run is None:
+            batch.rollout(30)
+        else:
+            run.step()
+        plain.rollout(30)
+        np.testing.assert_array_equal(batch.q, plain.q)
+        for i, sim in enumerate(sims):
+            sim.run(30 * DT)
+            for name in ("l", "late"):
+                found, expected = batch.readings(name), sim.sample(name)
+                assert found.times[i] == pytest.approx(expected.time, abs=1e-12)
+                wanted = pytest.approx(expected.values, rel=1e-6 if lanes else 1e-15)
+                assert batch.sensor(name)[i] == wanted
 
 
 def test_robots_of_a_batch_that_differ_have_their_own_places():

@@ -179,13 +179,31 @@ def test_what_one_sees_is_not_what_collides():
     assert np.isinf(sim.cast((0, 0, 3), DOWN, exclude="b").distance)
 
 
-def test_soft_solids_that_one_sees_are_refused():
+def test_soft_solids_are_met_where_their_nodes_are():
     nodes = np.array([(0.0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)])
-    soft = robosim.elements.Soft("s", nodes, [(0, 1, 2, 3)], 1e5, 0.3, 1e3, {0: None})
-    robot = Mechanism("m", (), (), soft=soft)
-    with pytest.raises(ModelError, match="rays do not meet soft solids"):
-        Scene(robot, "visual")
-    assert np.isinf(Scene(robot).cast((0.2, 0.2, 3), DOWN).distance)
+    held = {0: None, 1: None, 2: None}
+    soft = robosim.elements.Soft("s", nodes, [(0, 1, 2, 3)], 1e5, 0.3, 1e3, held)
+    robot = Mechanism("m", (), (), soft=soft, obstacles=(HalfSpace(position=(0, 0, -1)),))
+    scene = Scene(robot, "visual")
+    hit = scene.cast((0.2, 0.2, 3), DOWN)
+    # The plane x + y + z = 1.
+    assert hit.distance == pytest.approx(2.4, rel=1e-14)
+    np.testing.assert_allclose(hit.normal, np.full(3, 3**-0.5), rtol=1e-14)
+    assert scene.targets[hit.geometry].name == "s"
+    assert robot.bodies[scene.cast((0.05, 0.05, 3), DOWN).body].name != "world"
+    assert Scene(robot).cast((0.2, 0.2, 3), DOWN).distance == pytest.approx(4.0)
+    sim = Simulation(robot, 1e-3)
+    sim.set_state([0.1, 0.0, 1.0])
+    batch = robosim.BatchSimulation(robot, 2, 1e-3, lanes=False)
+    batch.set_state([[0.0, 0, 0], [0.1, 0, 1]])
+    a, b, c = nodes[1], nodes[2], nodes[3] + (0.1, 0.0, 1.0)
+    n = np.cross(b - a, c - a)
+    height = a[2] - (n[0] * (0.2 - a[0]) + n[1] * (0.2 - a[1])) / n[2]
+    for exclude in ((), "world"):
+        seen = sim.cast((0.2, 0.2, 3), DOWN, geometry="visual", exclude=exclude)
+        assert seen.distance == pytest.approx(3 - height, rel=1e-12)
+        both = batch.cast((0.2, 0.2, 3), DOWN, geometry="all", exclude=exclude)
+        np.testing.assert_allclose(both.distance, (2.4, 3 - height), rtol=1e-12)
 
 
 def test_shapes_without_a_surface_are_left_out():

@@ -36,6 +36,7 @@ SHAPES = {
     "cylinder": Geometry("cylinder", (0.2, 0.5)),
     "capsule": Geometry("capsule", (0.2, 0.5)),
     "ellipsoid": Geometry("ellipsoid", (0.2, 0.3, 0.1)),
+    "cone": Geometry("cone", (0.3, 0.5)),
     "mesh": Geometry("mesh", **TETRAHEDRON),
 }
 # A parameter of each kind, of `arm`.
@@ -87,7 +88,9 @@ def test_a_shape_comes_back_from_a_file(kind: str, suffix: str, tmp_path: Path) 
     save(Mechanism("m", (body,), (Joint("j", "floating", None, "b"),)), tmp_path / f"m{suffix}")
     (found,) = robosim.load(tmp_path / f"m{suffix}").bodies[0].collisions
     assert found.kind in (kind, "mesh")  # for shapes that the format does not have
-    assert solid(found).volume == pytest.approx(solid(SHAPES[kind]).volume, rel=1e-6)
+    # The mesh that stands for a cone has many sides.
+    same = 1e-3 if kind == "cone" else 1e-6
+    assert solid(found).volume == pytest.approx(solid(SHAPES[kind]).volume, rel=same)
 
 
 @pytest.fixture

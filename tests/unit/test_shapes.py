@@ -20,6 +20,7 @@ from robosim.compiled.records.body import POSE
 from robosim.compiled.records.narrow_phase import FEATURES
 from robosim.compiled.records.shape import FEATURE, LOOK
 from robosim.compiled.workspace import make_shape_scratch
+from robosim.description.cones import pyramid
 from robosim.kernels.compiler.jit import entry
 from robosim.kernels.narrow_phase.find import find_features
 from robosim.kernels.narrow_phase.rims import lowest_on_rim
@@ -42,10 +43,13 @@ SHAPES = {
     "hull": hull(30, 1),
     "cylinder": Geometry("cylinder", (0.3, 0.5)),
     "ellipsoid": Geometry("ellipsoid", (0.25, 0.4, 0.15)),
+    "cone": Geometry("cone", (0.3, 0.5)),
+    "cup": Geometry("cone", (0.3, 0.4, 0.2)),
 }
 PAIRS = list(itertools.product(SHAPES, SHAPES))
-# Of cylinders and ellipsoids the peer's distances are approximate.
-EXACT_PAIRS = [pair for pair in PAIRS if not {"cylinder", "ellipsoid"} & set(pair)]
+ROUND_FACED = ("cylinder", "cone", "cup")
+# Of these and of ellipsoids the peer's distances are approximate.
+EXACT_PAIRS = [pair for pair in PAIRS if not {*ROUND_FACED, "ellipsoid"} & set(pair)]
 
 
 def pose(x=(0, 0, 0), q=(1, 0, 0, 0)):
@@ -238,6 +242,9 @@ def support(shape, pose, direction):
     if shape.kind == "box":
         return at + np.abs(local) @ np.array(shape.size) / 2
     radius, length = shape.size[0], (*shape.size, 0.0)[1]
+    if shape.kind == "cone":
+        across, half = np.hypot(local[0], local[1]), length / 2 * local[2]
+        return at + max(radius * across - half, (*shape.size, 0.0)[2] * across + half)
     if shape.kind == "cylinder":
         return at + radius * np.hypot(local[0], local[1]) + length / 2 * abs(local[2])
     return at + radius + length / 2 * abs(local[2])
@@ -269,6 +276,8 @@ class Peer:
             return self.convex(shape.vertices)
         if shape.kind == "ellipsoid":
             return self.coal.Ellipsoid(*shape.size)
+        if shape.kind == "cone":
+            return self.convex(pyramid(shape).vertices)
         # Its own distances of cylinders are off by up to 0.1 m: a prism of 720 sides is not.
         angles = 2 * np.pi * np.arange(720) / 720
         x, y = shape.size[0] * np.cos(angles), shape.size[0] * np.sin(angles)
@@ -317,16 +326,17 @@ def test_least_gap_is_the_distance(peer, a, b):
     assert compared > 50
 
 
+@pytest.mark.parametrize("one", ROUND_FACED)
 @pytest.mark.parametrize("other", SHAPES)
-def test_a_cylinder_is_as_near_as_the_best_normal_says(other):
-    """Apart or a little inside, whatever edge, corner, cap, side or rim touches."""
+def test_a_cylinder_is_as_near_as_the_best_normal_says(one, other):
+    """Apart or a little inside, whatever edge, corner, cap, side, rim or apex touches."""
     rng = np.random.default_rng(4)
     compared = 0
     for _ in range(30):
         pose_a, pose_b = random_pose(rng, 0.1), random_pose(rng, 0.45)
-        apart = separation(SHAPES["cylinder"], pose_a, SHAPES[other], pose_b, 6)
+        apart = separation(SHAPES[one], pose_a, SHAPES[other], pose_b, 6)
         if -1e-3 < apart < 0.5:
-            features = ALL.find(pose_a, pose_b, INDEX["cylinder"], INDEX[other], margin=0.6)
+            features = ALL.find(pose_a, pose_b, INDEX[one], INDEX[other], margin=0.6)
             assert features["gap"].min() == pytest.approx(apart, abs=1e-7)
             compared += 1
     assert compared > 8
@@ -522,7 +532,7 @@ def test_moving_both_or_swapping_them_changes_nothing(a, b):
         swapped = ALL.find(pose_b, pose_a, INDEX[b], INDEX[a], margin=1.0)["gap"]
         if len(gaps) and gaps.min() > 1e-6:
             # Of two polytopes the frame is that of the first: as near, along other features.
-            slack = 0.006 if (a, b) == ("cylinder", "cylinder") else EXACT
+            slack = 0.006 if {a, b} <= set(ROUND_FACED) else EXACT
             assert again.min() == pytest.approx(gaps.min(), abs=EXACT)
             assert swapped.min() == pytest.approx(gaps.min(), abs=slack)
 

@@ -10,6 +10,7 @@ from lxml import etree
 
 from robosim import quaternions
 from robosim.description.body import Frame, Geometry
+from robosim.description.cones import pyramid
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.description.poses import body_poses
@@ -18,6 +19,7 @@ from robosim.loaders.loads import trees
 from robosim.loaders.writers.mesh_files import MeshFiles
 from robosim.loaders.writers.mjcf.names import Names, joint_names
 from robosim.loaders.writers.parts import (
+    CONES,
     Array,
     Lost,
     child,
@@ -111,6 +113,9 @@ class Document:
 
     def shape(self, element: etree._Element, tag: str, shape: Geometry, R: Array, p: Array) -> None:
         """Write a shape of a body into an element with the frame (R, p) in that body."""
+        if shape.kind == "cone":
+            self.lost.add(CONES, shape.name)
+            shape = pyramid(shape)
         size = np.array(shape.size)
         attributes = {"type": shape.kind, "group": _GROUPS[tag], "rgba": text(shape.rgba)}
         match shape.kind:

@@ -40,7 +40,7 @@ from robosim.validation import Array
 MAX_FRICTION = 10.0
 
 # Points that a shape lies on where it is flat, of which each is a spring; 4 of all others.
-POINTS_AT_REST = {"sphere": 1.0, "ellipsoid": 1.0, "capsule": 2.0, "cylinder": 3.0}
+POINTS_AT_REST = {"sphere": 1.0, "ellipsoid": 1.0, "capsule": 2.0, "cylinder": 3.0, "cone": 3.0}
 
 # So that a tangent without friction is still one that slip is told along.
 LEAST_PART = 1e-9

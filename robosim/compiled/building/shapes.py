@@ -21,6 +21,7 @@ from robosim.compiled.kinds import (
 from robosim.compiled.model import ShapeData, Topology
 from robosim.compiled.records.shape import NODE, POINT, SHAPE
 from robosim.description.body import Geometry
+from robosim.description.cones import slant, top_of
 from robosim.description.obstacles import AnyShape, HalfSpace, HeightField, TriangleMesh
 from robosim.description.polytopes import Polytope, convex_hull, polytope
 from robosim.errors import ModelError
@@ -40,7 +41,7 @@ def compile_shapes(shapes: Sequence[AnyShape]) -> tuple[NDArray[np.void], ShapeD
     """
     builder = _Builder()
     records = np.zeros(len(shapes), dtype=SHAPE)
-    records["R"] = np.eye(3)
+    records["R"], records["slant"] = np.eye(3), (1.0, 0.0)
     for record, shape in zip(records, shapes, strict=True):
         if isinstance(shape, Geometry):
             _add_geometry(builder, record, shape)
@@ -72,11 +73,13 @@ def _add_geometry(builder: _Builder, record: np.void, shape: Geometry) -> None:
         record["kind"], record["radius"], record["reach"] = ELLIPSOID, half.max(), half.max()
         record["lower"], record["upper"] = -half, half
     else:
-        kinds = {"sphere": SPHERE, "capsule": CAPSULE, "cylinder": CYLINDER}
+        kinds = {"sphere": SPHERE, "capsule": CAPSULE, "cylinder": CYLINDER, "cone": CYLINDER}
         radius, length = shape.size[0], shape.size[1] if len(shape.size) > 1 else 0.0
         record["kind"] = kinds[shape.kind]
         record["radius"], record["half_length"] = radius, length / 2
-        flat = shape.kind == "cylinder"
+        record["top"], flat = radius, shape.kind in ("cylinder", "cone")
+        if shape.kind == "cone":
+            record["top"], record["slant"] = top_of(shape.size), slant(shape.size)
         half = np.array([radius, radius, length / 2 + (0.0 if flat else radius)])
         record["lower"], record["upper"] = -half, half
         record["reach"] = np.hypot(radius, half[2]) if flat else half[2]

@@ -46,7 +46,15 @@ POLY = np.dtype(
         ("level", "f8"),  # height from which a vertex is in reach of the other shape
         ("x", "f8", (3,)),  # the shape in the frame of the first
         ("R", "f8", (3, 3)),
-        ("rim", "f8"),  # radius of a cylinder
+        ("rim", "f8"),  # radius of a cylinder, or of the base of a cone
+        ("top", "f8"),  # and that where the axis points to
+        ("cosine", "f8"),  # of the angle by which its side looks there
+        ("sine", "f8"),
+        ("slant", "f8", (3,)),  # normal of a cone's side where it touches
+        ("side", "f8", (2, 3)),  # the axis, or that of the cylinder that stands for a cone's side
+        ("origin", "f8", (3,)),  # a point on it, its direction, and the radius about it
+        ("along", "f8", (3,)),
+        ("around", "f8"),
         ("half_length", "f8"),
         ("semi_axes", "f8", (3, 3)),  # of an ellipsoid, as columns
         ("axis", "f8", (3,)),

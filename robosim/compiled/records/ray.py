@@ -14,7 +14,8 @@ TARGET = np.dtype(
         ("body", "i8"),  # nb for the world
         ("x", "f8", (3,)),  # origin in body axes from the centre of mass
         ("R", "f8", (3, 3)),  # shape to body axes
-        # Half edges of a box; radius and half length; semi-axes.
+        # Half edges of a box; radius and half length, for a cone of its
+        # base, and the radius of its top; semi-axes.
         ("size", "f8", (3,)),
         ("center", "f8", (3,)),  # of the bounds, in the shape's axes
         ("half", "f8", (3,)),  # half edges of the bounds

@@ -41,6 +41,8 @@ SHAPE = np.dtype(
         ("R", "f8", (3, 3)),  # shape to body axes
         ("radius", "f8"),  # of a sphere, a capsule or a cylinder, the largest one of an ellipsoid
         ("half_length", "f8"),  # of the axis, along z
+        ("top", "f8"),  # radius of a cylinder where its axis points to; a cone is narrower there
+        ("slant", "f8", (2,)),  # cosine and sine of the angle by which its side looks there
         ("reach", "f8"),  # farthest point from the origin, inf for a half-space
         ("lower", "f8", (3,)),  # bounds in the shape's axes
         ("upper", "f8", (3,)),

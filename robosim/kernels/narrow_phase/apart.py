@@ -48,7 +48,14 @@ def farthest_point(data, shape, d, start, out):
     end = shape.half_length if d[2] > 0.0 else -shape.half_length
     if shape.kind == CYLINDER:
         across = sqrt(d[0] * d[0] + d[1] * d[1])
-        scale = shape.radius / across if across > 1e-12 else 0.0
+        radius = shape.radius
+        if shape.top < radius:
+            high = shape.half_length * d[2] + shape.top * across
+            if high > radius * across - shape.half_length * d[2]:
+                end, radius = shape.half_length, shape.top
+            else:
+                end = -shape.half_length
+        scale = radius / across if across > 1e-12 else 0.0
         out[0], out[1], out[2] = scale * d[0], scale * d[1], end
     elif shape.kind == ELLIPSOID:
         half, square = shape.upper, 0.0

@@ -1,4 +1,4 @@
-"""A cylinder and a polytope, or a triangle of a terrain: what they may touch with, as candidates.
+"""A cylinder or cone and a polytope, or a triangle of a terrain: what may touch, as candidates.
 
 Two convex shapes are as far apart as the best normal says, along which the first one ends farthest
 before the second begins. Where they overlap, it is the one along which they overlap least. For a
@@ -7,14 +7,15 @@ axis or across an edge and a rim, and those from a corner to the round side or t
 measures each of them with the whole shapes, so that none is taken for what it is not.
 
 What touches then lies over a face or a cap that the best normal is nearly along, or is the edge or
-the corner that the normal comes from. All is in the frame of the first shape, which the cylinder is
+the corner that the normal comes from. A cone has two radii and a side as in cones.py; an apex is a
+rim without a radius, and so a point. All is in the frame of the first shape, which the cylinder is
 the second of. Normals point from the first shape to the second.
 """
 
 from math import inf, sqrt
 
 from robosim.compiled.kinds import CORNER, CROSSING, CYLINDER, ELLIPSOID, FACE_1, FACE_2, NOTHING
-from robosim.kernels.compiler.jit import kernel
+from robosim.kernels.compiler.jit import aside, kernel
 from robosim.kernels.equations.algebra import assign, cross, dot
 from robosim.kernels.narrow_phase.candidates import (
     AS_NEAR,
@@ -26,6 +27,14 @@ from robosim.kernels.narrow_phase.candidates import (
     settle_middle,
 )
 from robosim.kernels.narrow_phase.clip import lies_over, outward
+from robosim.kernels.narrow_phase.cones import (
+    aim,
+    off_axis,
+    rim_center,
+    rim_radius,
+    side_across,
+    side_to_point,
+)
 from robosim.kernels.narrow_phase.ovals import oval_reach
 from robosim.kernels.narrow_phase.points import between_segments, farthest, normalize, offset_dot
 from robosim.kernels.narrow_phase.rims import (
@@ -77,8 +86,10 @@ def reach(scratch, which, n):
         a, along = poly.axis, dot(n, poly.axis)
         # Exact where the normal is along the axis, as the root of a difference is not.
         x, y, z = n[1] * a[2] - n[2] * a[1], n[2] * a[0] - n[0] * a[2], n[0] * a[1] - n[1] * a[0]
-        across = sqrt(x * x + y * y + z * z)
-        return dot(n, poly.x) + poly.half_length * abs(along) + poly.rim * across
+        across, end = sqrt(x * x + y * y + z * z), poly.half_length * along
+        if poly.top * across + end > poly.rim * across - end:
+            return dot(n, poly.x) + end + poly.top * across
+        return dot(n, poly.x) - end + poly.rim * across
     if poly.kind == ELLIPSOID:
         return dot(n, poly.x) + oval_reach(poly.semi_axes, n)
     return dot(vertices[farthest(vertices, poly.n_vertices, n)].p, n) + poly.radius
@@ -124,23 +135,22 @@ def is_beyond(scratch, point, end):
 
 
 @kernel
-def rim_center(poly, side, out):
-    """out: the centre of a rim, that where the axis points to for side 1."""
-    for k in range(3):
-        out[k] = poly.x[k] + side * poly.half_length * poly.axis[k]
-
-
-@kernel
 def across_rim(scratch, which, side, point, d):
     """The normal across an edge and a rim of `which`, towards the rim, into pair.n.
 
     The edge is through a point along d. Returns how the normal bends, as `best_about_edge`.
     """
     pair, poly = scratch.pair[0], scratch.poly[which]
+    radius, sine, n = rim_radius(poly, side), poly.sine, pair.n
     rim_center(poly, side, pair.ba)
     for k in range(3):
         pair.ba[k] -= point[k]
-    return best_about_edge(pair.ba, poly.axis, d, poly.rim, side, pair.n, pair.m, pair.dc)
+    if radius == 0.0:
+        along = dot(pair.ba, d)
+        for k in range(3):
+            n[k] = pair.ba[k] - along * d[k]
+        return -poly.rim if normalize(n) > 0.0 else poly.rim
+    return best_about_edge(pair.ba, poly.axis, d, radius, side, sine, n, pair.m, pair.dc)
 
 
 @kernel
@@ -150,12 +160,14 @@ def from_rim(scratch, which, side, point):
     rim_center(poly, side, pair.ba)
     for k in range(3):
         pair.dc[k] = point[k] - pair.ba[k]
-    nearest_on_rim(pair.dc, poly.axis, poly.rim, pair.n)
-    if dot(pair.dc, pair.n) < poly.rim * poly.rim or side * dot(pair.dc, poly.axis) < 0.0:
+    radius = rim_radius(poly, side)
+    nearest_on_rim(pair.dc, poly.axis, radius, pair.n)
+    if dot(pair.dc, pair.n) < radius * radius:
         return False
     for k in range(3):
         pair.n[k] = pair.dc[k] - pair.n[k]
-    return normalize(pair.n) > 0.0
+    apart = normalize(pair.n)
+    return apart > 0.0 and side * (dot(pair.dc, poly.axis) - poly.sine * apart) >= 0.0
 
 
 @kernel
@@ -180,11 +192,24 @@ def try_edge(scratch, i, point, end):
         d[k] = end[k] - point[k]
     normalize(d)
     apart = normalize(pair.n)
-    if apart > 0.0 and abs(dot(pair.n, poly.axis)) < 1e-9 and abs(dot(pair.n, d)) < 1e-9:
+    if poly.sine > 0.0:
+        try_slant(scratch, i, point)
+    elif apart > 0.0 and abs(dot(pair.n, poly.axis)) < 1e-9 and abs(dot(pair.n, d)) < 1e-9:
         try_from(scratch, point, pair.n, CROSSING, i, SIDE)
     for side in (1.0, -1.0):
         if across_rim(scratch, 1, side, point, d) < -1e-5 * poly.rim:
             try_from(scratch, point, pair.n, CROSSING, i, rim_of(side))
+
+
+@kernel
+def try_slant(scratch, i, point):
+    """Normals across edge i of the first shape, along pair.e, and the side of a cone."""
+    pair = scratch.pair[0]
+    for sign in (1.0, -1.0):
+        if side_across(scratch.poly[1], pair.e, sign, pair.m, pair.n):
+            for k in range(3):
+                pair.n[k] = -pair.n[k]
+            try_from(scratch, point, pair.n, CROSSING, i, SIDE)
 
 
 @kernel
@@ -194,15 +219,21 @@ def try_corner(scratch, i, point):
     if is_beyond(scratch, point, point):
         return
     along = offset_dot(poly.axis, point, poly.x)
-    if abs(along) <= poly.half_length:
+    if poly.sine > 0.0:
+        if side_to_point(poly, point, pair.n):
+            for k in range(3):
+                pair.n[k] = -pair.n[k]
+            try_from(scratch, point, pair.n, CORNER, i, SIDE)
+    elif abs(along) <= poly.half_length:
         if normalize(pair.n) > 0.0:
             try_from(scratch, point, pair.n, CORNER, i, SIDE)
         return
-    side = 1.0 if along > 0.0 else -1.0
-    if from_rim(scratch, 1, side, point):
-        for k in range(3):
-            pair.n[k] = -pair.n[k]
-        try_from(scratch, point, pair.n, CORNER, i, rim_of(side))
+    for side in (1.0, -1.0):
+        beside = poly.sine > 0.0 or (along > 0.0) == (side > 0.0)
+        if beside and from_rim(scratch, 1, side, point):
+            for k in range(3):
+                pair.n[k] = -pair.n[k]
+            try_from(scratch, point, pair.n, CORNER, i, rim_of(side))
 
 
 @kernel
@@ -216,7 +247,8 @@ def find_axis(scratch, topology):
     for side in (1.0, -1.0):
         for k in range(3):
             pair.n[k] = -side * poly.axis[k]
-        try_axis(scratch, pair.n, FACE_2, rim_of(side), 0)
+        if rim_radius(poly, side) > 0.0:
+            try_axis(scratch, pair.n, FACE_2, rim_of(side), 0)
     for i in range(first.n_vertices):
         try_corner(scratch, i, vertices[i].p)
     for i in range(first.n_edges):
@@ -230,8 +262,15 @@ def add_over_face(scratch, topology, f):
     face = topology.faces[scratch.poly[0].face_begin + f, 0]
     origin, N = scratch.vertices[0, topology.loops[face]].p, scratch.normals[0, f].p
     add_over_plane(scratch, topology, origin, N, f)
-    if abs(dot(scratch.poly[1].axis, N)) < LYING:
+    if lies_along(scratch.poly[1], N):
         add_side_over_face(scratch, topology, f)
+
+
+@kernel
+def lies_along(poly, n):
+    """Whether a cylinder or cone may lie along its side on a face with the normal n."""
+    cosine = dot(poly.axis, n)
+    return abs(cosine + poly.sine) < LYING and 1.0 - cosine * cosine > FLAT * FLAT
 
 
 @kernel
@@ -244,19 +283,33 @@ def add_over_plane(scratch, topology, origin, N, f):
     cosine = dot(poly.axis, N)
     sine = sqrt(max(1.0 - cosine * cosine, 0.0))
     pair.owner = 0
-    if sine >= FLAT:
-        for side in (1.0, -1.0):
+    on_point = poly.top == 0.0 and cosine < 0.0
+    for side in (1.0, -1.0):
+        if sine >= FLAT or (on_point and side > 0.0):
             put_lowest(scratch, poly, side, N)
             if f < 0 or lies_over(scratch, topology, 0, f, pair.pb):
-                identifier = identify(FACE_1, max(f, 0), rim_of(side))
-                add_rim(scratch, origin, N, pair.ba, poly.axis, pair.pb, poly.rim, identifier)
-    if sine < NEARLY_FLAT:
-        rim_center(poly, -1.0 if cosine > 0.0 else 1.0, pair.ba)
+                identifier, radius = (
+                    identify(FACE_1, max(f, 0), rim_of(side)),
+                    rim_radius(poly, side),
+                )
+                add_lowest_of(scratch, origin, N, pair.ba, poly.axis, pair.pb, radius, identifier)
+    if sine < NEARLY_FLAT and not on_point:
+        side = -1.0 if cosine > 0.0 else 1.0
+        rim_center(poly, side, pair.ba)
         lean(scratch, poly, N)
         for i in range(len(CIRCLE)):
-            put_on_rim(scratch, poly, i)
+            put_on_rim(scratch, rim_radius(poly, side), i)
             if f < 0 or lies_over(scratch, topology, 0, f, pair.pb):
                 add_plane(scratch, origin, N, pair.pb, 0.0, identify(FACE_1, max(f, 0), 4 + i))
+
+
+@kernel
+def add_lowest_of(scratch, origin, n, center, axis, lowest, radius, identifier):
+    """A rim against a plane as `add_rim`, or an apex, whose radius is 0, as a point."""
+    if radius > 0.0:
+        add_rim(scratch, origin, n, center, axis, lowest, radius, identifier)
+    else:
+        add_plane(scratch, origin, n, lowest, 0.0, identifier)
 
 
 @kernel
@@ -264,7 +317,7 @@ def put_lowest(scratch, poly, side, n):
     """The centre of a rim into pair.ba, and its point that is least far along n into pair.pb."""
     pair = scratch.pair[0]
     rim_center(poly, side, pair.ba)
-    lowest_on_rim(poly.axis, n, poly.rim, pair.pb)
+    lowest_on_rim(poly.axis, n, rim_radius(poly, side), pair.pb)
     for k in range(3):
         pair.pb[k] += pair.ba[k]
 
@@ -288,12 +341,12 @@ def lean(scratch, poly, n):
 
 
 @kernel
-def put_on_rim(scratch, poly, i):
+def put_on_rim(scratch, radius, i):
     """Point i of a rim about pair.ba, the lowest one first, into pair.pb; after `lean`."""
     pair = scratch.pair[0]
     c, s = CIRCLE[i]
     for k in range(3):
-        pair.pb[k] = pair.ba[k] - poly.rim * (c * pair.lean[k] + s * pair.beside[k])
+        pair.pb[k] = pair.ba[k] - radius * (c * pair.lean[k] + s * pair.beside[k])
 
 
 @kernel
@@ -323,9 +376,10 @@ def add_side_over_face(scratch, topology, f):
     if enters >= leaves:
         return
     origin, cosine = vertices[topology.loops[begin]].p, dot(poly.axis, N)
-    ball = poly.rim / sqrt(1.0 - cosine * cosine)
+    across = sqrt(1.0 - cosine * cosine)
     for i in range(2):
         k, share = (before, enters) if i == 0 else (after, leaves)
+        ball = (poly.rim + share * (poly.top - poly.rim)) / across
         if k >= 0 and holds_alone(scratch, k - begin):
             for c in range(3):
                 pair.pc[c] = (1.0 - share) * pair.pa[c] + share * pair.pb[c] + ball * N[c]
@@ -346,15 +400,18 @@ def holds_alone(scratch, k):
 def add_over_cap(scratch, topology, rim):
     """What of the first shape lies over a cap: its corners, and where its edges cross the rim."""
     pair, first, poly = scratch.pair[0], scratch.poly[0], scratch.poly[1]
-    vertices, n = scratch.vertices[0], pair.n
+    vertices, n, radius = scratch.vertices[0], pair.n, rim_radius(poly, side_of(rim))
+    if radius == 0.0:
+        return
     put_cap(scratch, rim)
     for i in range(first.n_vertices):
-        if is_over_cap(scratch, poly, vertices[i].p):
+        if is_over_cap(scratch, poly, radius, vertices[i].p):
             add_plane(scratch, pair.ba, n, vertices[i].p, 0.0, identify(FACE_2, i, rim))
     for i in range(first.n_edges):
         row = topology.edges[first.edge_begin + i]
         v, w = vertices[row[0]].p, vertices[row[1]].p
-        add_crossings(scratch, poly, pair.ba, n, v, w, 0.0, identify(FACE_2, i, rim))
+        identifier = identify(FACE_2, i, rim)
+        add_crossings(scratch, poly, radius, pair.ba, n, v, w, 0.0, 0.0, identifier)
 
 
 @kernel
@@ -368,40 +425,35 @@ def put_cap(scratch, rim):
 
 
 @kernel
-def add_crossings(scratch, poly, center, n, v, w, radius, identifier):
-    """Where a segment with a radius crosses the rim of a cap, about its centre, along n."""
+def add_crossings(scratch, poly, rim, center, n, v, w, radius, radius_w, identifier):
+    """Where a segment with a radius crosses the rim of a cap, about its centre, along n.
+
+    `rim` is the radius of that; what is around the segment goes from `radius` to `radius_w`.
+    """
     pair = scratch.pair[0]
-    low, high = cross_rim(poly, v, w, pair.m, pair.g)
+    low, high = cross_rim(poly, rim, v, w, pair.m, pair.g)
     for s in (low, high):
         if s > 0.0 and s < 1.0:
             for k in range(3):
                 pair.pb[k] = (1.0 - s) * v[k] + s * w[k]
-            add_plane(scratch, center, n, pair.pb, radius, identifier + (6 if s == high else 4))
+            around, number = radius + s * (radius_w - radius), identifier + (6 if s == high else 4)
+            add_plane(scratch, center, n, pair.pb, around, number)
 
 
 @kernel
-def is_over_cap(scratch, poly, p):
+def is_over_cap(scratch, poly, rim, p):
     """Whether a point is over a cap or beneath it, leaving in pair.m what it is off the axis."""
     pair = scratch.pair[0]
-    return off_axis(poly, p, pair.m) <= (poly.rim + pair.slack) ** 2
+    return off_axis(poly, p, pair.m) <= (rim + pair.slack) ** 2
 
 
 @kernel
-def off_axis(poly, p, out):
-    """out: what a point is off the axis of a cylinder; its square [m^2]."""
-    along = offset_dot(poly.axis, p, poly.x)
-    for k in range(3):
-        out[k] = p[k] - poly.x[k] - along * poly.axis[k]
-    return dot(out, out)
-
-
-@kernel
-def cross_rim(poly, v, w, first, second):
+def cross_rim(poly, rim, v, w, first, second):
     """Where a segment goes into the round side of a cylinder without ends, and out of it.
 
     As fractions of it, (1, 1) if it stays outside; first and second (3,) are scratch.
     """
-    c, b, a = off_axis(poly, v, first) - poly.rim * poly.rim, 0.0, 0.0
+    c, b, a = off_axis(poly, v, first) - rim * rim, 0.0, 0.0
     off_axis(poly, w, second)
     for k in range(3):
         d = second[k] - first[k]
@@ -420,7 +472,7 @@ def add_edge(scratch, topology, i, part, before):
 
     `before` is the number of candidates before what lies over faces was added.
     """
-    pair, poly, axis = scratch.pair[0], scratch.poly[1], scratch.vertices[1]
+    pair, poly = scratch.pair[0], scratch.poly[1]
     row = topology.edges[scratch.poly[0].edge_begin + i]
     v, w = scratch.vertices[0, row[0]].p, scratch.vertices[0, row[1]].p
     if pair.one_sided == 1 and pair.has_opposite[i] == 1 and is_for_neighbour(scratch, i, v, w):
@@ -431,7 +483,8 @@ def add_edge(scratch, topology, i, part, before):
     normalize(pair.e)
     if part != SIDE and not is_level(scratch, poly, before) and not crosses_level(scratch, i, v, w):
         add_rim_on_edge(scratch, i, part, v)
-    if abs(dot(pair.e, poly.axis)) >= PARALLEL:
+    aim(poly, pair.axis, -1.0, v, w)
+    if abs(dot(pair.e, poly.along)) >= PARALLEL:
         # Nearly parallel ones touch at both ends of where they overlap.
         for rim in (UPPER_RIM, LOWER_RIM):
             if rim != part and is_along(scratch, rim, v, w):
@@ -440,10 +493,12 @@ def add_edge(scratch, topology, i, part, before):
             p = v if k == 0 else w
             if abs(offset_dot(poly.axis, p, poly.x)) <= poly.half_length:
                 identifier = identify(CORNER, row[k], SIDE)
-                add_round(scratch, p, p, axis[0].p, axis[1].p, 0.0, poly.rim, identifier)
+                aim(poly, pair.axis, -1.0, p, p)
+                add_round(scratch, p, p, poly.side[0], poly.side[1], 0.0, poly.around, identifier)
     if part == SIDE:
         identifier = identify(CROSSING, i, SIDE)
-        add_round(scratch, v, w, axis[0].p, axis[1].p, 0.0, poly.rim, identifier)
+        aim(poly, pair.axis, -1.0, v, w)
+        add_round(scratch, v, w, poly.side[0], poly.side[1], 0.0, poly.around, identifier)
         settle_middle(scratch, start)
 
 
@@ -501,8 +556,9 @@ def crosses_level(scratch, i, v, w):
     if pair.one_sided == 0 or not leans_little(scratch, poly):
         return False
     start, rim = pair.count, rim_of(-dot(poly.axis, pair.axis))
+    radius, identifier = rim_radius(poly, side_of(rim)), identify(FACE_2, i, rim)
     put_cap(scratch, rim)
-    add_crossings(scratch, poly, pair.ba, pair.n, v, w, 0.0, identify(FACE_2, i, rim))
+    add_crossings(scratch, poly, radius, pair.ba, pair.n, v, w, 0.0, 0.0, identifier)
     if has_nearest(scratch, start):
         return True
     pair.count = start
@@ -523,22 +579,25 @@ def has_nearest(scratch, start):
 def is_along(scratch, rim, v, w):
     """Whether a rim is beside an edge nearly along the axis, between the ends of the edge."""
     pair, poly = scratch.pair[0], scratch.poly[1]
-    rim_center(poly, side_of(rim), pair.ba)
-    s, t = offset_dot(poly.axis, v, pair.ba), offset_dot(poly.axis, w, pair.ba)
+    put_lowest(scratch, poly, side_of(rim), pair.axis)
+    s, t = offset_dot(poly.along, v, pair.pb), offset_dot(poly.along, w, pair.pb)
     return min(s, t) <= 0.0 and max(s, t) >= 0.0
 
 
 @kernel
 def add_rim_on_edge(scratch, i, rim, v):
     """A rim, and edge i of the first shape, through v along pair.e."""
-    pair, poly = scratch.pair[0], scratch.poly[1]
+    pair, poly, radius = scratch.pair[0], scratch.poly[1], rim_radius(scratch.poly[1], side_of(rim))
     identifier = identify(CROSSING, i, rim)
+    if radius == 0.0:
+        add_rim_at(scratch, v, rim, identifier)
+        return
     bend = turn_best(scratch, 1, side_of(rim), v, pair.e)
     pair.owner = 0
     if bend > -ALONG * poly.rim:
         add_rim_at(scratch, v, rim, identifier)
     else:
-        add_rim_edge(scratch, v, pair.e, 0.0, pair.ba, poly.axis, poly.rim, pair.n, identifier)
+        add_rim_edge(scratch, v, pair.e, 0.0, pair.ba, poly.axis, radius, pair.n, identifier)
 
 
 @kernel
@@ -555,34 +614,37 @@ def turn_best(scratch, which, side, point, d):
         pair.n[k] = sign * (pair.axis[k] - along * d[k])
         pair.dc[k] = pair.ba[k] - point[k]
     normalize(pair.n)
-    return turn_about_edge(pair.dc, poly.axis, d, poly.rim, pair.n, pair.m)
+    return turn_about_edge(pair.dc, poly.axis, d, rim_radius(poly, side), pair.n, pair.m)
 
 
 @kernel
 def add_rim_at(scratch, point, rim, identifier):
     """A rim against the plane through a point of the first shape, across the best normal."""
     pair, poly = scratch.pair[0], scratch.poly[1]
-    pair.owner = 0
+    pair.owner, radius = 0, rim_radius(poly, side_of(rim))
     put_lowest(scratch, poly, side_of(rim), pair.axis)
-    add_rim(scratch, point, pair.axis, pair.ba, poly.axis, pair.pb, poly.rim, identifier)
+    add_lowest_of(scratch, point, pair.axis, pair.ba, poly.axis, pair.pb, radius, identifier)
 
 
 @kernel
 def add_corner_on_cylinder(scratch, i, part):
     """Corner i of the first shape, and the side or a rim of the cylinder."""
-    p, axis, rim = scratch.vertices[0, i].p, scratch.vertices[1], scratch.poly[1].rim
+    p, poly, identifier = scratch.vertices[0, i].p, scratch.poly[1], identify(CORNER, i, part)
     if part == SIDE:
-        add_round(scratch, p, p, axis[0].p, axis[1].p, 0.0, rim, identify(CORNER, i, part))
-    elif is_flat(scratch):
-        add_on_cap(scratch, p, part, identify(CORNER, i, part))
+        aim(poly, scratch.pair[0].axis, -1.0, p, p)
+        add_round(scratch, p, p, poly.side[0], poly.side[1], 0.0, poly.around, identifier)
+    elif is_flat(scratch, part):
+        add_on_cap(scratch, p, part, identifier)
     else:
-        add_rim_at(scratch, p, part, identify(CORNER, i, part))
+        add_rim_at(scratch, p, part, identifier)
 
 
 @kernel
-def is_flat(scratch):
+def is_flat(scratch, rim):
     """Whether a cap lies nearly across the best normal: its rim has no lowest point to speak of."""
     along = dot(scratch.poly[1].axis, scratch.pair[0].axis)
+    if rim_radius(scratch.poly[1], side_of(rim)) == 0.0:
+        return False
     return 1.0 - along * along < FLAT * FLAT
 
 
@@ -614,6 +676,8 @@ def add_cylinder(scratch, topology):
     before = pair.count
     add_over_both(scratch, topology, elsewhere)
     if elsewhere:
+        if poly.sine > 0.0 and pair.apart < 0.0:
+            add_sunk(scratch, topology)
         return
     along = dot(poly.axis, pair.axis)
     if kind == CROSSING:
@@ -624,7 +688,7 @@ def add_cylinder(scratch, topology):
         # Nothing over what touches is as near, as of shapes that overlap by much.
         corner = farthest(scratch.vertices[0], first.n_vertices, pair.axis)
         point, rim = scratch.vertices[0, corner].p, rim_of(-along)
-        if not is_flat(scratch):
+        if not is_flat(scratch, rim):
             add_rim_at(scratch, point, rim, identify(CORNER, corner, 3))
             return
         pair.count, pair.slack = before, AS_NEAR * pair.scale
@@ -632,6 +696,27 @@ def add_cylinder(scratch, topology):
         pair.slack = 0.0
         if not has_nearest(scratch, before):
             add_on_cap(scratch, point, rim, identify(CORNER, corner, 3))
+
+
+@aside
+def add_sunk(scratch, topology):
+    """What of a cone is lowest, under a triangle of a terrain, if it is less deep beyond an edge.
+
+    A neighbour is in charge of that unless it goes on as high: then it has nothing over it.
+    """
+    pair, poly, N = scratch.pair[0], scratch.poly[1], scratch.normals[0, 0].p
+    side = -1.0 if dot(poly.axis, N) + poly.sine > 0.0 else 1.0
+    put_lowest(scratch, poly, side, N)
+    if not lies_over(scratch, topology, 0, 0, pair.pb):
+        return
+    for k in range(3):
+        v, w = scratch.vertices[0, k].p, scratch.vertices[0, (k + 1) % 3].p
+        outward(v, w, N, pair.e, pair.g)
+        if dot(pair.g, pair.across) > 0.0 and holds_alone(scratch, k):
+            return
+    pair.owner, origin = 0, scratch.vertices[0, 0].p
+    identifier, radius = identify(FACE_1, 0, rim_of(side)), rim_radius(poly, side)
+    add_lowest_of(scratch, origin, N, pair.ba, poly.axis, pair.pb, radius, identifier)
 
 
 @kernel

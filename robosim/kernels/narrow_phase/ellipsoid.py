@@ -25,11 +25,11 @@ from robosim.kernels.compiler.jit import aside, kernel
 from robosim.kernels.equations.algebra import assign, dot, fill
 from robosim.kernels.narrow_phase.candidates import add_plane, new_candidate
 from robosim.kernels.narrow_phase.clip import lies_over
+from robosim.kernels.narrow_phase.cones import aim, rim_center, rim_radius, turn_side
 from robosim.kernels.narrow_phase.cylinder import (
     SIDE,
     identify,
     put_cap,
-    rim_center,
     rim_of,
     side_of,
     try_axis,
@@ -217,28 +217,31 @@ def foot_along(scratch, which, point, d):
 
 @kernel
 def add_cylinder_to_ellipsoid(scratch):
-    """The candidate of an ellipsoid and a cylinder: its caps, its side and its rims."""
+    """The candidate of an ellipsoid and a cylinder or cone: its caps, its side and its rims."""
     pair, poly, d = scratch.pair[0], scratch.poly[1], scratch.pair[0].lean
     pair.separation, pair.apart, pair.best_kind = -inf, -inf, NOTHING
     for side in (1.0, -1.0):
         for k in range(3):
             pair.v[k] = -side * poly.axis[k]
-        try_axis(scratch, pair.v, FACE_2, rim_of(side), 0)
-    assign(poly.axis, d)
-    part(scratch, 1, poly.x, d)
-    if abs(foot_along(scratch, 0, poly.x, d)) <= poly.half_length:
+        if rim_radius(poly, side) > 0.0:
+            try_axis(scratch, pair.v, FACE_2, rim_of(side), 0)
+    if poly.sine > 0.0:
+        turn_side(poly, scratch.poly[0], 0.0, pair.n, pair.m, pair.g, pair.dc)
         try_back(scratch, CROSSING, SIDE)
+    else:
+        assign(poly.axis, d)
+        part(scratch, 1, poly.x, d)
+        if abs(foot_along(scratch, 0, poly.x, d)) <= poly.half_length:
+            try_back(scratch, CROSSING, SIDE)
     fill(0.0, d)
-    for i in range(3):
-        for k in range(2):
-            poly.semi_axes[i, k] = poly.rim * poly.R[i, k]
     for side in (1.0, -1.0):
+        put_rim_axes(poly, side)
         rim_center(poly, side, pair.pa)
         # Close to a cap's normal, these may be of the other rim.
         part(scratch, 1, pair.pa, d)
-        try_back(scratch, CORNER, rim_of(dot(pair.n, poly.axis)))
+        try_back(scratch, CORNER, rim_of(dot(pair.n, poly.axis) - poly.sine))
         part_from_best(scratch, 1, pair.pa, d)
-        try_back(scratch, CORNER, rim_of(dot(pair.n, poly.axis)))
+        try_back(scratch, CORNER, rim_of(dot(pair.n, poly.axis) - poly.sine))
     kind, part_of = pair.best_kind, pair.best_1
     identifier = identify(kind, part_of, 0)
     pair.owner = 1
@@ -248,14 +251,39 @@ def add_cylinder_to_ellipsoid(scratch):
         assign(pair.n, pair.v)
         add_oval(scratch, pair.pa, pair.v, identifier)
     elif kind == CORNER:
-        rim_center(poly, side_of(part_of), pair.pa)
-        gap = part_from_best(scratch, 1, pair.pa, d)
-        add_oval_at(scratch, OVAL_PAIR, pair.pa, poly.axis, poly.rim, gap, identifier)
+        side = side_of(part_of)
+        put_rim_axes(poly, side)
+        rim_center(poly, side, pair.pa)
+        gap, radius = part_from_best(scratch, 1, pair.pa, d), rim_radius(poly, side)
+        if radius > 0.0:
+            add_oval_at(scratch, OVAL_PAIR, pair.pa, poly.axis, radius, gap, identifier)
+        else:
+            add_oval_at(scratch, OVAL_EDGE, pair.pa, d, 0.0, gap, identifier)
     else:
         fill(0.0, poly.semi_axes)
-        assign(poly.axis, d)
-        gap = part_from_best(scratch, 1, poly.x, d) - poly.rim
-        add_oval_at(scratch, OVAL_EDGE, poly.x, d, poly.rim, gap, identifier)
+        aim_at_oval(scratch)
+        assign(poly.along, d)
+        gap = part_from_best(scratch, 1, poly.origin, d) - poly.around
+        add_oval_at(scratch, OVAL_EDGE, poly.origin, d, poly.around, gap, identifier)
+
+
+@kernel
+def put_rim_axes(poly, side):
+    """Let the semi-axes of a cylinder or cone be those of a rim."""
+    radius = rim_radius(poly, side)
+    for i in range(3):
+        for k in range(2):
+            poly.semi_axes[i, k] = radius * poly.R[i, k]
+
+
+@kernel
+def aim_at_oval(scratch):
+    """Put the side of a cone beside where the ellipsoid is nearest along the best normal."""
+    pair, oval = scratch.pair[0], scratch.poly[0]
+    oval_arm(oval.semi_axes, pair.axis, pair.m)
+    for k in range(3):
+        pair.pa[k] = oval.x[k] + pair.m[k]
+    aim(scratch.poly[1], pair.axis, -1.0, pair.pa, pair.pa)
 
 
 @kernel

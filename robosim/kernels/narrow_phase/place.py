@@ -177,6 +177,10 @@ def load_axis(scratch, which, shape):
     for c in range(3):
         along = shape.half_length * poly.R[c, 2]
         vertices[0].p[c], vertices[1].p[c] = poly.x[c] - along, poly.x[c] + along
+        poly.side[0, c], poly.side[1, c] = vertices[0].p[c], vertices[1].p[c]
+        poly.origin[c], poly.along[c] = poly.x[c], poly.axis[c]
+    poly.top, poly.around = shape.top, shape.radius
+    poly.cosine, poly.sine = shape.slant[0], shape.slant[1]
     list_all(scratch, which)
     bound(scratch, which)
 

@@ -1,4 +1,4 @@
-"""Circles beside edges and points: the rims of cylinders.
+"""Circles beside edges and points: the rims of cylinders and cones.
 
 How far a circle and an edge are apart is the largest, over the normals n across the edge, of what n
 parts them by: n . w - radius |n x axis|, with w from the edge to the centre. At the largest one
@@ -136,12 +136,12 @@ def leave_cap(w, axis, d, radius, n, m):
 
 
 @kernel
-def best_about_edge(w, axis, d, radius, side, n, m, b):
+def best_about_edge(w, axis, d, radius, side, sine, n, m, b):
     """n: the normal across an edge that parts a rim most; m and b (3,) are scratch.
 
     `side` is 1 for the rim where the axis points to, which counts for normals against the axis, and
-    -1 for the other one. Returns the second derivative as `turn_about_edge`, or 1 where there is
-    no such normal.
+    -1 for the other one. Between both a normal has minus the sine of the side along the axis.
+    Returns the second derivative as `turn_about_edge`, or 1 where there is no such normal.
     """
     along = dot(axis, d)
     for k in range(3):
@@ -164,7 +164,7 @@ def best_about_edge(w, axis, d, radius, side, n, m, b):
     for k in range(3):
         n[k] = c * b[k] + s * m[k]
     bend = turn_about_edge(w, axis, d, radius, n, m)
-    return 1.0 if side * dot(n, axis) > 0.0 else bend
+    return 1.0 if side * (dot(n, axis) + sine) > 0.0 else bend
 
 
 @kernel

@@ -7,7 +7,7 @@ middle, so that shapes far away lose no digits.
 
 from math import inf, sqrt
 
-from robosim.compiled.kinds import BOX, CAPSULE, CYLINDER, HALF_SPACE, SPHERE
+from robosim.compiled.kinds import BOX, CAPSULE, CYLINDER, HALF_SPACE, SPHERE, TAPERED
 from robosim.kernels.compiler.jit import kernel
 
 PARALLEL = 1e-290  # below this square, the part of a direction across an axis is none
@@ -74,6 +74,45 @@ def meet_cylinder(o, d, size):
 
 
 @kernel
+def meet_cone(o, d, size):
+    """A cone, perhaps truncated, with the radius of its base, half its length and its top's radius.
+
+    Between its ends it is where the distance from the axis is at most the radius there, which is
+    one half of a double cone.
+    """
+    begin = -(o[0] * d[0] + o[1] * d[1] + o[2] * d[2])
+    x, y, z = o[0] + begin * d[0], o[1] + begin * d[1], o[2] + begin * d[2]
+    slope = 0.5 * (size[2] - size[0]) / size[1]
+    radius, rate = 0.5 * (size[0] + size[2]) + slope * z, slope * d[2]
+    a = d[0] * d[0] + d[1] * d[1] - rate * rate
+    b = x * d[0] + y * d[1] - radius * rate
+    c = x * x + y * y - radius * radius
+    inside = b * b - a * c
+    low, high = -inf, inf
+    if inside < 0.0:
+        if a > 0.0:
+            return inf
+        inside = 0.0
+    far = -b - sqrt(inside) if b > 0.0 else -b + sqrt(inside)
+    first = far / a if a != 0.0 else (inf if far > 0.0 else -inf)
+    second = c / far if far != 0.0 else first
+    if a > 0.0:
+        low, high = min(first, second), max(first, second)
+    elif a < 0.0 and rate > 0.0:
+        low = max(first, second)
+    elif a < 0.0:
+        high = min(first, second)
+    elif b > 0.0:
+        high = second
+    elif b < 0.0:
+        low = second
+    elif c > 0.0:
+        return inf
+    at, end = between(z, d[2], size[1])
+    return first_of(begin + (at if at > low else low), begin + (end if end < high else high))
+
+
+@kernel
 def meet_capsule(o, d, size):
     """Where the ray enters and leaves the endless cylinder tells which end, if any, it meets."""
     near, far = in_round(o[0], o[1], d[0], d[1], size[0])
@@ -121,6 +160,8 @@ def meet_shape(kind, o, d, size):
         return meet_cylinder(o, d, size)
     if kind == CAPSULE:
         return meet_capsule(o, d, size)
+    if kind == TAPERED:
+        return meet_cone(o, d, size)
     if kind == SPHERE:
         near, far = in_ball(o[0], o[1], o[2], d[0], d[1], d[2], size[0])
         return first_of(near, far)
@@ -149,6 +190,13 @@ def find_normal(kind, p, size, out):
             x, y, z = 0.0, 0.0, (1.0 if z > 0.0 else -1.0)
         else:
             z = 0.0
+    elif kind == TAPERED:
+        slope, across = 0.5 * (size[0] - size[2]) / size[1], sqrt(x * x + y * y)
+        below = across - 0.5 * (size[0] + size[2]) + slope * z
+        if abs(z) - size[1] > below / sqrt(1.0 + slope * slope) or across == 0.0:
+            x, y, z = 0.0, 0.0, (1.0 if z > 0.0 else -1.0)
+        else:
+            z = slope * across
     elif kind == CAPSULE:
         z -= min(max(z, -size[1]), size[1])
     elif kind != SPHERE:
