@@ -459,3 +459,12 @@ def test_without_usd_core_an_error_says_how_to_get_it(tmp_path: Path, monkeypatc
             load(tmp_path, stage(body("a")))
     finally:
         library.cache_clear()
+
+
+def test_the_doctor_reads_a_stage_and_lists_what_has_no_effect(tmp_path: Path):
+    from robosim.referee.doctor import diagnose
+
+    extra = prim("Xform", "x", apis="PhysxLimitAPI")
+    (tmp_path / "stage.usda").write_text(stage(body("a", "0, 0, 5"), extra))
+    found = diagnose(tmp_path / "stage.usda").findings
+    assert any("PhysxLimitAPI" in str(one) for one in found)

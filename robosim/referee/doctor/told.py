@@ -180,14 +180,17 @@ def _listed(names: list[str]) -> str:
 
 
 def _unused(source: str, listed: str, document: Document) -> Iterator[Finding]:
-    """Findings of a list such as ``'lower' of <limit> (12), <gazebo><kd> (2)``."""
+    """Findings of a list such as ``'lower' of <limit> (12), <gazebo><kd> (2)``.
+
+    What is no element, such as a schema of USD, has no lines.
+    """
     for item in listed.split(", "):
         what = re.sub(r" \(\d+\)$", "", item)
         tags = re.findall(r"<([^>]*)>", what)
         attribute = re.match(r"'([^']*)' of", what)
         nodes = [
             element
-            for element in document.all(tags[-1])
+            for element in (document.all(tags[-1]) if tags else ())
             if (attribute is None or attribute.group(1) in element.node.attrib)
             and (len(tags) == 1 or _parent(element.node) == tags[-2])
         ]
