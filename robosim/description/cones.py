@@ -55,8 +55,8 @@ def pyramid(shape: Geometry) -> Geometry:
         if n > 1:
             faces.append(np.column_stack((following, next_high, high)))
             faces.append(np.column_stack((0 * low[1:-1] + SIDES, high[1:-1], next_high[1:-1])))
-        mesh = {"vertices": np.vstack(rings), "faces": np.vstack(faces)}
-        _MADE[shape] = replace(shape, kind="mesh", size=(), **mesh)
+        vertices, triangles = np.vstack(rings), np.vstack(faces)
+        _MADE[shape] = replace(shape, kind="mesh", size=(), vertices=vertices, faces=triangles)
     return _MADE[shape]
 
 

@@ -16,6 +16,7 @@ from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.description.obstacles import AnyShape, HalfSpace, HeightField, TriangleMesh
 from robosim.description.polytopes import convex_hull
+from robosim.description.soft import SoftMesh
 from robosim.rays.scene import Scene
 from robosim.validation import Array
 
@@ -47,7 +48,9 @@ class Ground:
         self._planes = [plane for plane in planes if np.asarray(plane.normal)[2] > 0.0]
         self._scene = _scene_of(one for one in robot.obstacles if not isinstance(one, HalfSpace))
         if self._scene is not None:
-            self._top = max(_highest(target.geometry) for target in self._scene.targets) + 1.0
+            shapes = [target.geometry for target in self._scene.targets]
+            solid = [one for one in shapes if not isinstance(one, SoftMesh)]
+            self._top = max(map(_highest, solid)) + 1.0
 
     def heights(self, x: ArrayLike, y: ArrayLike) -> Array:
         """Heights [m] of the highest surface at places x, y [m] of any shape, world axes.
