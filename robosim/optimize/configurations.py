@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robosim import se3
 from robosim.description.mechanism import Mechanism
 from robosim.dynamics.dynamics import Dynamics
 from robosim.errors import OptionError
@@ -25,10 +24,20 @@ from robosim.optimize.checks import numbers
 from robosim.optimize.soft_contacts import SoftContacts, forces_of_contacts, slopes_of_contacts
 from robosim.validation import Array
 
-LENGTHS = np.array([1.0, 0.5, 0.2, 0.05])  # of a step, all of which are evaluated at once
+LENGTHS = (
+    np.array([1.0, 0.4]),
+    np.array([0.15, 0.05]),
+)  # of a step; those of a row are tried at once
+FRESH = 1e-3  # initial regularisation of a guess
 LEAST, MOST = 1e-6, 1e6  # bounds of the regularisation, relative to the diagonal
-FAINT, CORRECTIONS = 1e-4, 2  # [m^2], and number
+FAINT, CORRECTIONS = 1e-4, 2  # [m^2], and number, of the motions of contact points
+REACHES = 4  # iterations of inverse kinematics
 SUFFICIENT = 1e-3  # of the predicted decrease
+# Footholds of guesses: places around a goal, the nearest first; how far from edges [m], how level
+# [m], and how far up or down [m].
+_PLACES = np.stack(np.meshgrid(*[0.03 * np.arange(-8.0, 9.0)] * 2), axis=-1).reshape(-1, 2)
+AROUND = _PLACES[np.argsort(np.hypot(*_PLACES.T), kind="stable")]
+EDGE, LEVEL, REACH = 0.04, 0.02, 0.25
 KINDS = ("revolute", "continuous", "prismatic", "floating", "fixed")
 
 
@@ -119,9 +128,9 @@ class Configurations:
         self.dynamics = Dynamics(robot)
         points = contacts.points(robot)
         self._on = Recursion(robot, (0.0, 0.0, 0.0))
-        self._places = [
-            self._on.fixed(robot.body_index(one.body), one.position) for one in points
-        ]
+        places = [self._on.fixed(robot.body_index(one.body), one.position) for one in points]
+        self._links = np.array([one[0] for one in places], dtype=np.int64)
+        self._arms = np.array([one[1] for one in places], dtype=float)
         self._radius = np.array([one.radius for one in points], dtype=float)
         mu = [one.friction if contacts.friction is None else contacts.friction for one in points]
         self._mu = np.array(mu, dtype=float)
@@ -132,7 +141,7 @@ class Configurations:
             chain += [2 * j + (joint.has_quaternion and k >= joint.nv - 3) for k in range(joint.nv)]
         self._chain = np.array(chain, dtype=np.int64)
         self.motors = np.asarray(robot.actuated, dtype=np.int64)
-        self.regularisation = 1e-3
+        self.regularisation = FRESH
 
     def weights(self, cost: ContactCost) -> Weights:
         """Rows of targets and weights, times the time step.
@@ -161,7 +170,7 @@ class Configurations:
 
     def follow(self, q: Array, v0: Array, weights: Weights) -> Sequence:
         """The sequence of configurations (n + 1, nq) with the velocity v0 at the first."""
-        v, tau, _, costs = self._evaluated(q[None], v0, weights)
+        v, tau, costs = self._evaluated(q[None], v0, weights)
         return Sequence(q, v[0], tau[0], float(costs[0]))
 
     def improve(self, at: Sequence, weights: Weights) -> tuple[Sequence, bool]:
@@ -177,82 +186,87 @@ class Configurations:
                 self.regularisation = max(10.0 * self.regularisation, LEAST)
                 continue
             slope = float(g @ way)
-            m = len(LENGTHS)
-            ends = self._moved(at.q[1:], LENGTHS[:, None, None] * way.reshape(n, nv))
-            q = np.concatenate((np.broadcast_to(at.q[:1], (m, *at.q[:1].shape)), ends), axis=1)
-            v, tau, _, costs = self._evaluated(q, at.v[0], weights)
-            best = int(np.argmin(np.where(np.isfinite(costs), costs, np.inf)))
-            if at.cost - costs[best] > -SUFFICIENT * LENGTHS[best] * slope:
-                less = 0.2 if best == 0 else 1.0 if best < 2 else 5.0
-                self.regularisation = min(max(less * self.regularisation, LEAST), MOST)
-                return Sequence(q[best], v[best], tau[best], float(costs[best])), True
+            for lengths in LENGTHS:
+                q = self._moved(at, way.reshape(n, nv), lengths)
+                v, tau, costs = self._evaluated(q, at.v[0], weights)
+                best = int(np.argmin(np.where(np.isfinite(costs), costs, np.inf)))
+                if at.cost - costs[best] > -SUFFICIENT * lengths[best] * slope:
+                    less = 0.2 if lengths[best] == 1.0 else 1.0 if lengths is LENGTHS[0] else 5.0
+                    self.regularisation = min(max(less * self.regularisation, LEAST), MOST)
+                    return Sequence(q[best], v[best], tau[best], float(costs[best])), True
             if -slope <= 1e-9 * abs(at.cost):
                 break
             self.regularisation *= 10.0
         self.regularisation = min(self.regularisation, 1.0)
         return at, False
 
-    def _moved(self, q: Array, moves: Array) -> Array:
-        """Configurations (m, n, nq) after displacements (m, n, nv) of those in q (n, nq).
+    def _moved(self, at: Sequence, way: Array, lengths: Array) -> Array:
+        """Configurations (m, n + 1, nq) after displacements `way` (n, nv) times m lengths.
 
         Contact points move in straight lines, by what joints with motors do beyond their own
         displacements. Otherwise arcs of feet would end a step where contacts change.
         """
-        m, n, nv = moves.shape
-        ends = self.dynamics.integrate(np.tile(q, (m, 1)), moves.reshape(m * n, nv))
-        J = self._jacobians(q)[0].reshape(n, -1, nv)
-        goals = self._points(q).reshape(n, -1) + (J @ moves[..., None])[..., 0]
-        goals = goals.reshape(m * n, -1)
-        on = self._jacobians(ends)[0].reshape(m * n, -1, nv)[..., self.motors]
-        back = np.swapaxes(on, 1, 2)
-        inverse = back @ np.linalg.inv(on @ back + FAINT * np.eye(on.shape[1]))
-        more = np.zeros((m * n, nv))
+        q, n, nv, m = at.q[1:], self.n, self.robot.nv, len(lengths)
+        ends = self.dynamics.integrate(
+            np.tile(q, (m, 1)), (lengths[:, None, None] * way).reshape(m * n, nv)
+        )
+        places, J = self._placed
+        straight = (J[:, :, :3] @ way[:, None, :, None])[..., 0]
+        goals = (places + lengths[:, None, None, None] * straight).reshape(m * n, -1, 3)
         for _ in range(CORRECTIONS):
-            error = goals - self._points(ends).reshape(m * n, -1)
-            more[:, self.motors] = np.clip((inverse @ error[..., None])[..., 0], -0.3, 0.3)
+            more = np.zeros((m * n, nv))
+            _pull(goals, self._points(ends), J, self.motors, more)
             ends = self.dynamics.integrate(ends, more)
-        return np.asarray(ends.reshape(m, n, -1))
+        first = np.broadcast_to(at.q[:1], (m, *at.q[:1].shape))
+        return np.concatenate((first, ends.reshape(m, n, -1)), axis=1)
+
+    @property
+    def points(self) -> int:
+        """Number of contact points."""
+        return len(self._links)
 
     def with_step(
-        self, q: Array, weights: Weights, points: list[int], first: int, steps: int, aside: Array,
-        height: float,
+        self, q: Array, weights: Weights, point: int, steps: int, aside: Array, clearance: float
     ) -> Array:
-        """A guess: configurations (n + 1, nq) in which some contact points make a step.
+        """A guess: configurations (n + 1, nq) in which a contact point makes a step at once.
 
-        Points are where they are up to the configuration `first`, and land `steps` later, where
-        the target at the middle of the time that is left has them, moved `aside` (points, 2) [m].
-        They pass all ground on their way with a clearance `height` [m].
+        The point lands after some steps, near the place that the target has for the middle of the
+        time that is left, moved `aside` (2,) [m]. On its way it passes all ground with a
+        clearance [m]. Joints with motors follow by inverse kinematics.
         """
-        n = self.n
+        n, motors = self.n, self.motors
+        land = min(steps, n)
+        middle = land + (n - land) // 2 - 1
+        before = self._points(q)[:, point]
+        goal = self._points(weights.q[middle : middle + 1])[0, point, :2]
+        end = self._foothold(goal + aside, before[0])
+        part = np.minimum(np.arange(n + 1.0) / land, 1.0)
+        flat = before[0, :2] + part[:, None] * (end - before[0, :2])
+        under = self.contacts.ground(flat[:, 0], flat[:, 1])[0] + self._radius[point]
+        low = before[0, 2] + part * (under[land] - before[0, 2])
+        above = under[: land + 1].max() + clearance
+        arch = np.sqrt(np.sin(np.pi * part).clip(0.0))
+        path = np.column_stack((flat, low + arch * np.maximum(above - low, 0.0)))
+        path[0] = before[0]
         q = q.copy()
-        land = min(first + steps, n)
-        late = min(land + (n - land) // 2, n) - 1
-        p = self._points(q)
-        goal = self._points(weights.q[late : late + 1])[0]
-        path = p.copy()
-        part = np.clip((np.arange(n + 1) - first) / max(land - first, 1), 0.0, 1.0)
-        for a, move in zip(points, aside, strict=True):
-            # Where the plan has carried the body beside its target, the foot is as far beside it.
-            end = goal[a, :2] + move
-            flat = p[first, a, :2] + part[:, None] * (end - p[first, a, :2])
-            path[first:, a, :2] = flat[first:]
-            under = self.contacts.ground(flat[:, 0], flat[:, 1])[0] + self._radius[a]
-            above = under[first : land + 1].max() + height
-            low = p[first, a, 2] + part * (under[land] - p[first, a, 2])
-            arch = np.sqrt(np.sin(np.pi * part))
-            z = low + arch * np.maximum(above - low, 0.0)
-            path[first:, a, 2] = z[first:]
-        motors = self.motors
-        for _ in range(4):
-            J = self._jacobians(q)[0][:, points][..., motors]
-            J = J.reshape(n + 1, 3 * len(points), -1)
-            error = (path - self._points(q))[:, points].reshape(n + 1, -1)
-            square = J @ np.swapaxes(J, 1, 2) + 1e-3 * np.eye(J.shape[1])
-            found = (np.swapaxes(J, 1, 2) @ np.linalg.solve(square, error[:, :, None]))[:, :, 0]
+        for _ in range(REACHES):
+            J = self._jacobians(q)[:, point, :3][..., motors]
+            error = path - self._points(q)[:, point]
+            back = np.swapaxes(J, 1, 2)
+            found = back @ np.linalg.solve(J @ back + 1e-3 * np.eye(3), error[:, :, None])
             move = np.zeros((n + 1, self.robot.nv))
-            move[first + 1 :, motors] = np.clip(found, -0.5, 0.5)[first + 1 :]
+            move[1:, motors] = np.clip(found[1:, :, 0], -0.5, 0.5)
             q = self.dynamics.integrate(q, move)
         return q
+
+    def _foothold(self, goal: Array, start: Array) -> Array:
+        """The nearest level place (2,) to a goal that is not far below a start (3,)."""
+        x, y = (goal + AROUND).T
+        sides = EDGE * np.array([(0, 0), (1, 0), (-1, 0), (0, 1), (0, -1)])[:, :, None]
+        heights = self.contacts.ground(x + sides[:, 0], y + sides[:, 1])[0]
+        level = np.ptp(heights, axis=0) < LEVEL
+        good = level & (np.abs(heights[0] - start[2]) < REACH)
+        return np.asarray(goal + AROUND[int(np.argmax(good))] if good.any() else goal)
 
     def gradient(self, at: Sequence, weights: Weights) -> Array:
         """Derivatives (n, nv) of the cost by the configurations after the first, in the tangent."""
@@ -265,31 +279,28 @@ class Configurations:
 
     def _points(self, q: Array) -> Array:
         """Contact points (rows, c, 3)."""
-        given, shapes = (("q", q, self._on.q),), ((3,), (3, 3))
-        found = [self._on.call(entries.frame_place, given, shapes, at)[0] for at in self._places]
-        return np.ascontiguousarray(np.stack(found, axis=1))
+        given, shape = (("q", q, self._on.q),), (len(self._links), 3)
+        return self._on.call(entries.points_of_links, given, (shape,), (self._links, self._arms))[0]
 
-    def _jacobians(self, q: Array) -> tuple[Array, Array]:
-        """Jacobians (rows, c, 3, nv) of the points, and of the turns of their bodies."""
-        given, shapes = (("q", q, self._on.q),), ((6, self.robot.nv),)
-        found = [
-            self._on.call(entries.frame_jacobian, given, shapes, at[:2])[0] for at in self._places
-        ]
-        both = np.stack(found, axis=1)
-        return np.ascontiguousarray(both[:, :, :3]), np.ascontiguousarray(both[:, :, 3:])
+    def _jacobians(self, q: Array) -> Array:
+        """Jacobians (rows, c, 6, nv) of the twists of the points."""
+        shape = len(self._links), 6, self.robot.nv
+        given = (("q", q, self._on.q),)
+        places = self._links, self._arms
+        return self._on.call(entries.jacobians_of_links, given, (shape,), places)[0]
 
-    def _evaluated(
-        self, q: Array, v0: Array, weights: Weights
-    ) -> tuple[Array, Array, Array, Array]:
-        """Of sequences (m, n + 1, nq): velocities, forces, slips, and costs (m,)."""
+    def _evaluated(self, q: Array, v0: Array, weights: Weights) -> tuple[Array, Array, Array]:
+        """Of sequences (m, n + 1, nq): velocities, forces, and costs (m,)."""
         m, n, nv = len(q), self.n, self.robot.nv
         v, a = self._rates(q, v0)
         ends, rates = q[:, 1:].reshape(m * n, -1), v[:, 1:].reshape(m * n, nv)
         tau = self.dynamics.inverse_dynamics(ends, rates, a.reshape(m * n, nv))
-        p, (J, _) = self._points(ends), self._jacobians(ends)
+        p, J = self._points(ends), self._jacobians(ends)
         push, slips = np.zeros_like(tau), np.zeros_like(p)
         ground = np.ascontiguousarray(self.contacts.ground(p[..., 0], p[..., 1]))
-        forces_of_contacts(p, J, rates, ground, self._mu, self._radius, weights.contacts, push, slips)
+        forces_of_contacts(
+            p, J, rates, ground, self._mu, self._radius, weights.contacts, push, slips
+        )
         tau = (tau - push).reshape(m, n, nv)
         away = self.dynamics.difference(np.tile(weights.q, (m, 1)), ends).reshape(m, n, nv)
         slower = v[:, 1:] - weights.v
@@ -299,7 +310,7 @@ class Configurations:
             + np.einsum("mkj,kj->m", tau**2, weights.R)
             + np.sum(slips.reshape(m, -1) ** 2, axis=1)
         )
-        return v, tau, slips, costs
+        return v, tau, costs
 
     def _rates(self, q: Array, v0: Array) -> tuple[Array, Array]:
         """Velocities (m, n + 1, nv), and accelerations (m, n, nv)."""
@@ -316,13 +327,13 @@ class Configurations:
         q, v = np.ascontiguousarray(at.q[1:]), np.ascontiguousarray(at.v[1:])
         a = np.diff(at.v, axis=0) / h
         by_q, by_v, by_a = self.dynamics.inverse_dynamics_derivatives(q, v, a)
-        p, (J, W) = self._points(q), self._jacobians(q)
+        p, J = self._placed = self._points(q), self._jacobians(q)
         c = p.shape[1]
         push, Tq, Tv = np.zeros((n, nv)), np.zeros((n, nv, nv)), np.zeros((n, nv, nv))
         slips, Sq, Sv = np.zeros((n, c, 3)), np.zeros((n, c, 3, nv)), np.zeros((n, c, 3, nv))
         ground = np.ascontiguousarray(self.contacts.ground(p[..., 0], p[..., 1]))
         slopes_of_contacts(
-            p, J, W, self._chain, v, ground, self._mu, self._radius, weights.contacts,
+            p, J, self._chain, v, ground, self._mu, self._radius, weights.contacts,
             push, Tq, Tv, slips, Sq, Sv,
         )  # fmt: skip
         # How velocities follow from the configurations at both ends of a step.
@@ -352,15 +363,15 @@ class Configurations:
 
 
 @row
-def _assemble(Iq, Iv, M, ahead, behind, lean, Sq, Sv, tau, slower, away, slips, R, V, Q, h, g, bands):  # type: ignore[no-untyped-def]
+def _assemble(  # type: ignore[no-untyped-def]
+    Iq, Iv, M, ahead, behind, lean, Sq, Sv, tau, slower, away, slips, R, V, Q, h, g, bands
+):
     """Gradient and curvature of each step by three configurations: two steps, one, and none before.
 
     g (n + 2, nv) has rows of zero for the configurations before the first unknown one.
     """
     n, nv, ns = tau.shape[0], tau.shape[1], slips.shape[1]
-    rows = 2 * nv + ns
-    D, e = np.zeros((rows + nv, 3 * nv)), np.zeros(rows + nv)
-    w = np.zeros(rows + nv)
+    D, e, w = np.zeros((nv + ns, 3 * nv)), np.zeros(nv + ns), np.zeros(nv + ns)
     by_v, last = np.zeros((nv, nv)), np.zeros((nv, nv))
     for k in range(n):
         D[:] = 0.0
@@ -368,29 +379,62 @@ def _assemble(Iq, Iv, M, ahead, behind, lean, Sq, Sv, tau, slower, away, slips, 
         by_v[:] = Iv[k] + M[k] / h
         last[:] = M[k] / h
         D[:nv, 2 * nv :] = Iq[k] + by_v @ ahead[k]
-        D[:nv, nv : 2 * nv] = by_v @ behind[k]
         if k > 0:
-            D[:nv, nv : 2 * nv] -= last @ ahead[k - 1]
+            D[:nv, nv : 2 * nv] = by_v @ behind[k] - last @ ahead[k - 1]
+        if k > 1:
             D[:nv, :nv] = -(last @ behind[k - 1])
-        D[nv : 2 * nv, 2 * nv :] = ahead[k]
-        D[nv : 2 * nv, nv : 2 * nv] = behind[k]
         if ns > 0:
-            D[2 * nv : rows, 2 * nv :] = Sq[k] + Sv[k] @ ahead[k]
-            D[2 * nv : rows, nv : 2 * nv] = Sv[k] @ behind[k]
-        D[rows:, 2 * nv :] = lean[k]
+            D[nv:, 2 * nv :] = Sq[k] + Sv[k] @ ahead[k]
+            if k > 0:
+                D[nv:, nv : 2 * nv] = Sv[k] @ behind[k]
         e[:nv], w[:nv] = tau[k], R[k]
-        e[nv : 2 * nv], w[nv : 2 * nv] = slower[k], V[k]
-        e[2 * nv : rows], w[2 * nv : rows] = slips[k], 1.0
-        e[rows:], w[rows:] = away[k], Q[k]
-        if k == 0:
-            D[:, : 2 * nv] = 0.0
-        elif k == 1:
-            D[:, :nv] = 0.0
+        e[nv:], w[nv:] = slips[k], 1.0
         wD = w.reshape(-1, 1) * D
         bands[k] = D.T @ wD
         slope = wD.T @ e
         for i in range(3):
             g[k + i] += slope[i * nv : (i + 1) * nv]
+        VA, VB = V[k].reshape(-1, 1) * ahead[k], V[k].reshape(-1, 1) * behind[k]
+        QL = Q[k].reshape(-1, 1) * lean[k]
+        bands[k, 2 * nv :, 2 * nv :] += ahead[k].T @ VA + lean[k].T @ QL
+        g[k + 2] += VA.T @ slower[k] + QL.T @ away[k]
+        if k > 0:
+            both = behind[k].T @ VA
+            bands[k, nv : 2 * nv, 2 * nv :] += both
+            bands[k, nv : 2 * nv, nv : 2 * nv] += behind[k].T @ VB
+            g[k + 1] += VB.T @ slower[k]
+
+
+@row
+def _pull(goals, places, J, motors, more):  # type: ignore[no-untyped-def]
+    """Displacements by which motors pull points to goals (rows, c, 3), each as if by itself.
+
+    J (n, c, 6, nv) has a row for each of the last rows that belong together.
+    """
+    rows, c, n = places.shape[0], places.shape[1], J.shape[0]
+    A, e, f = np.zeros((3, 3)), np.zeros(3), np.zeros(3)
+    for k in range(rows):
+        for a in range(c):
+            on = J[k % n, a]
+            for x in range(3):
+                e[x] = goals[k, a, x] - places[k, a, x]
+                for y in range(3):
+                    A[x, y] = FAINT if x == y else 0.0
+                    for i in motors:
+                        A[x, y] += on[x, i] * on[y, i]
+            for x in range(3):  # the columns of the adjugate
+                y, z = (x + 1) % 3, (x + 2) % 3
+                f[x] = 0.0
+                for r in range(3):
+                    s, t = (r + 1) % 3, (r + 2) % 3
+                    f[x] += (A[s, y] * A[t, z] - A[s, z] * A[t, y]) * e[r]
+            whole = 0.0
+            for r in range(3):
+                s, t = (r + 1) % 3, (r + 2) % 3
+                whole += A[0, r] * (A[1, s] * A[2, t] - A[1, t] * A[2, s])
+            for i in motors:
+                pull = (on[0, i] * f[0] + on[1, i] * f[1] + on[2, i] * f[2]) / whole
+                more[k, i] += min(max(pull, -0.3), 0.3)
 
 
 @row
@@ -466,10 +510,11 @@ def _solve_bands(factor, x):  # type: ignore[no-untyped-def]
 
 def slopes_of_turns(turns: Array) -> Array:
     """(n, 3, 3): map angular velocities in the child's axes to rates of rotation vectors (n, 3)."""
-    angle = np.linalg.norm(turns, axis=1)
-    across = np.array([se3.cross_matrix(turn) for turn in turns])
+    angle = np.sqrt(np.sum(turns**2, axis=1))
+    across = np.zeros((len(turns), 3, 3))
+    across[:, 2, 1], across[:, 0, 2], across[:, 1, 0] = turns.T
+    across -= np.swapaxes(across, 1, 2).copy()
     small = angle < 1e-4
     safe = np.where(small, 1.0, angle)
     second = np.where(small, 1 / 12, (1.0 - 0.5 * safe / np.tan(0.5 * safe)) / safe**2)
     return np.asarray(np.eye(3) + 0.5 * across + second[:, None, None] * (across @ across))
-

@@ -8,16 +8,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from robosim.description.mechanism import Mechanism
-from robosim.errors import ControllerError
+from robosim.errors import ControllerError, OptionError
 from robosim.formulation import Formulation
 from robosim.optimize.checks import numbers
-from robosim.optimize.configurations import Configurations, ContactCost, Sequence, Weights
+from robosim.optimize.configurations import (
+    FRESH,
+    Configurations,
+    ContactCost,
+    Sequence,
+    Weights,
+)
 from robosim.optimize.feedback import LATE
 from robosim.optimize.search import bounds_of
 from robosim.optimize.soft_contacts import SoftContacts
@@ -45,6 +52,36 @@ class PlanTimes(NamedTuple):
     late: int
     iterations: float
     first: float
+
+
+@dataclass(frozen=True)
+class Exploration:
+    """Guesses in which a contact point steps at once, beside the last plan.
+
+    A plan takes the place of the last one if its cost is lower. Points take turns.
+
+    Attributes
+    ----------
+    tries : int, number of guesses for each plan after the first
+    iterations : int, of each guess
+    swing : float [s], until the point lands
+    clearance : float [m], above all ground on the way
+    spread : float [m]
+        Standard deviation of the landing place from the nearest level place to the target's.
+    """
+
+    tries: int = 0
+    iterations: int = 2
+    swing: float = 0.24
+    clearance: float = 0.02
+    spread: float = 0.03
+
+    def __post_init__(self) -> None:
+        if self.tries < 0 or self.spread < 0.0:
+            raise OptionError(f"tries and spread must be zero or more, not {self}")
+        count("iterations", self.iterations)
+        positive("swing", self.swing)
+        positive("clearance", self.clearance)
 
 
 class ContactMPC:
@@ -76,6 +113,9 @@ class ContactMPC:
     lower, upper : (nu,) or float, or None [N m or N]
         None for ``robot.effort_limits``.
 
+    exploration : Exploration or None
+        None: no guesses but the last plan.
+
     Attributes
     ----------
     plan : Sequence or None
@@ -83,7 +123,9 @@ class ContactMPC:
     seconds : list of float
         Wall time of each plan.
     taken : list of int
-        Iterations of each plan.
+        Iterations of each plan, without those of other guesses.
+    explored : int
+        Number of plans that began with another guess than the last plan.
 
     Raises
     ------
@@ -107,12 +149,7 @@ class ContactMPC:
         kd: ArrayLike = 1.0,
         lower: ArrayLike | None = None,
         upper: ArrayLike | None = None,
-        tries: int = 0,
-        swing: float = 0.24,
-        height: float = 0.05,
-        spread: float = 0.05,
-        groups=None,
-        patience=2,
+        exploration: Exploration | None = None,
     ) -> None:
         self.robot = robot
         self.period, self.budget = positive("period", period), budget
@@ -130,10 +167,7 @@ class ContactMPC:
         )
         self._lower, self._upper = bounds_of(robot.effort_limits, lower, upper)
         self._spots = np.array([robot.q_names.index(name) for name in robot.actuated_names])
-        self._tries, self._swing, self._height, self._spread = tries, swing, height, spread
-        m = len(self.program._mu)
-        self._groups = [[a] for a in range(m)] if groups is None else groups
-        self._patience = patience
+        self.exploration = Exploration() if exploration is None else exploration
         self.reset()
 
     def reset(self) -> None:
@@ -143,9 +177,8 @@ class ContactMPC:
         self.seconds: list[float] = []
         self.taken: list[int] = []
         self._each = 0.0  # wall time of an iteration
-        self._random = np.random.default_rng(0)
-        self._next_group = 0
-        self.accepted = []
+        self.explored = 0
+        self._random, self._turn = np.random.default_rng(0), 0
 
     @property
     def times(self) -> PlanTimes:
@@ -203,8 +236,7 @@ class ContactMPC:
         taken = 0
         while taken < most:
             begin = time.perf_counter()
-            late = self.budget is not None and begin + self._each - start > self.budget
-            if late and taken and self.plan is not None:
+            if taken and self.plan is not None and self._is_late(start):
                 break
             before = at.cost
             at, moved = program.improve(at, weights)
@@ -213,27 +245,37 @@ class ContactMPC:
             if not moved or before - at.cost < 1e-4 * before:
                 break
         if self.plan is not None:
-            keep = program.regularisation
-            for _ in range(self._tries):
-                points = self._groups[self._next_group % len(self._groups)]
-                self._next_group += 1
-                aside = self._spread * self._random.normal(size=(len(points), 2))
-                steps = max(int(round(self._swing / program.h)), 1)
-                other = program.follow(
-                    program.with_step(at.q, weights, points, 0, steps, aside, self._height), v0, weights
-                )
-                program.regularisation = 1e-3
-                for _ in range(self._patience):
-                    other, moved = program.improve(other, weights)
-                    if not moved:
-                        break
-                if other.cost < at.cost:
-                    self.accepted.append((now, tuple(points), at.cost, other.cost))
-                    at = other
-            program.regularisation = keep
+            at = self._explored(at, weights, start)
         self.plan, self.begin = at, now
         self.taken.append(taken)
         self.seconds.append(time.perf_counter() - start)
+
+    def _explored(self, at: Sequence, weights: Weights, start: float) -> Sequence:
+        """The plan, or a better one in which a contact point makes a step at once."""
+        program, how = self.program, self.exploration
+        kept, steps = program.regularisation, max(round(how.swing / program.h), 1)
+        for _ in range(how.tries):
+            point = self._turn % program.points
+            self._turn += 1
+            aside = how.spread * self._random.normal(size=2)
+            guess = program.with_step(at.q, weights, point, steps, aside, how.clearance)
+            other = program.follow(guess, at.v[0], weights)
+            program.regularisation = FRESH
+            for _ in range(how.iterations):
+                if self._is_late(start):
+                    break
+                other, moved = program.improve(other, weights)
+                if not moved:
+                    break
+            if other.cost < at.cost:
+                at = other
+                self.explored += 1
+        program.regularisation = kept
+        return at
+
+    def _is_late(self, start: float) -> bool:
+        """Whether another iteration would probably end after the budget."""
+        return self.budget is not None and time.perf_counter() + self._each - start > self.budget
 
     def _weights_at(self, sim: Formulation) -> Weights:
         if self._weights is not None:

@@ -40,8 +40,14 @@ class Plateaus:
     """
 
     def __init__(self, boxes: ArrayLike, width: float = 0.01) -> None:
-        rows = np.array(boxes, dtype=float).reshape(-1, np.shape(boxes)[-1] if len(boxes) else 5)  # type: ignore[arg-type]
-        if rows.shape[1] != 5 or np.isnan(rows).any() or not np.isfinite(rows[:, 4]).all():
+        rows = np.array(boxes, dtype=float)
+        rows = rows if rows.size else np.zeros((0, 5))
+        if (
+            rows.ndim != 2
+            or rows.shape[1] != 5
+            or np.isnan(rows).any()
+            or not np.isfinite(rows[:, 4]).all()
+        ):
             raise OptionError("boxes must be rows (x0, x1, y0, y1, height)")
         self.boxes, self.width = rows, positive("width", width)
 
@@ -209,23 +215,28 @@ def force(p, v, ground, mu, radius, given, f, fp, fv, r, rp, rv):  # type: ignor
 
 
 @row
-def slopes_of_contacts(p, J, W, chain, rates, ground, mu, radius, given, tau, Tq, Tv, r, Rq, Rv):  # type: ignore[no-untyped-def]
+def slopes_of_contacts(  # type: ignore[no-untyped-def]
+    p, J, chain, rates, ground, mu, radius, given, tau, Tq, Tv, r, Rq, Rv
+):
     """Forces of all contacts on the coordinates at n states, slips, and their derivatives.
 
-    p (n, c, 3) are the points, J and W (n, c, 3, nv) the Jacobians of their velocities and of the
-    angular velocity of their bodies, `chain` (nv,) numbers the joints from the root on. Results are
-    tau (n, nv) with Tq and Tv (n, nv, nv), and r (n, c, 3) with Rq and Rv (n, c, 3, nv).
+    p (n, c, 3) are the points, J (n, c, 6, nv) the Jacobians of their twists, and `chain` (nv,)
+    numbers the joints from the root on. Results are tau (n, nv) with Tq and Tv (n, nv, nv), and
+    r (n, c, 3) with Rq and Rv (n, c, 3, nv).
     """
     n, c, nv = p.shape[0], p.shape[1], rates.shape[1]
-    f, fp, fv, rp, rv = np.zeros(3), np.zeros((3, 3)), np.zeros((3, 3)), np.zeros((3, 3)), np.zeros((3, 3))  # fmt: skip
-    v, bend, D, F, B = np.zeros(3), np.zeros(3), np.zeros((3, nv)), np.zeros((3, nv)), np.zeros((3, nv))  # fmt: skip
+    f, v, bend, by = np.zeros(3), np.zeros(3), np.zeros(3), np.zeros((4, 3, 3))
+    fp, fv, rp, rv = by[0], by[1], by[2], by[3]
+    D, F, B = np.zeros((3, nv)), np.zeros((3, nv)), np.zeros((3, nv))
     moves = np.zeros(nv, dtype=np.int64)
     for k in range(n):
         for a in range(c):
             count = 0
             for i in range(nv):
-                o, t = J[k, a, :, i], W[k, a, :, i]
-                if o[0] != 0.0 or o[1] != 0.0 or o[2] != 0.0 or t[0] != 0.0 or t[1] != 0.0 or t[2] != 0.0:  # fmt: skip
+                moved = 0.0
+                for x in range(6):
+                    moved += abs(J[k, a, x, i])
+                if moved > 0.0:
                     moves[count] = i
                     count += 1
             v[:] = 0.0
@@ -238,13 +249,13 @@ def slopes_of_contacts(p, J, W, chain, rates, ground, mu, radius, given, tau, Tq
             D[:] = 0.0
             for m in range(count):
                 i = moves[m]
-                for l in range(count):
-                    j = moves[l]
+                for b in range(count):
+                    j = moves[b]
                     # Axes turn with all joints before them, and arms with those after them.
                     if chain[j] <= chain[i]:
-                        w, o = W[k, a, :, j], J[k, a, :, i]
+                        w, o = J[k, a, 3:, j], J[k, a, :3, i]
                     else:
-                        w, o = W[k, a, :, i], J[k, a, :, j]
+                        w, o = J[k, a, 3:, i], J[k, a, :3, j]
                     bend[0] = w[1] * o[2] - w[2] * o[1]
                     bend[1] = w[2] * o[0] - w[0] * o[2]
                     bend[2] = w[0] * o[1] - w[1] * o[0]
@@ -265,8 +276,8 @@ def slopes_of_contacts(p, J, W, chain, rates, ground, mu, radius, given, tau, Tq
                 for x in range(3):
                     o = J[k, a, x, i]
                     tau[k, i] += o * f[x]
-                    for l in range(count):
-                        j = moves[l]
+                    for b in range(count):
+                        j = moves[b]
                         Tq[k, i, j] += o * F[x, j]
                         Tv[k, i, j] += o * B[x, j]
 
@@ -275,8 +286,8 @@ def slopes_of_contacts(p, J, W, chain, rates, ground, mu, radius, given, tau, Tq
 def forces_of_contacts(p, J, rates, ground, mu, radius, given, tau, r):  # type: ignore[no-untyped-def]
     """As `slopes_of_contacts`, without derivatives."""
     n, c, nv = p.shape[0], p.shape[1], rates.shape[1]
-    f, fp, fv, rp, rv = np.zeros(3), np.zeros((3, 3)), np.zeros((3, 3)), np.zeros((3, 3)), np.zeros((3, 3))  # fmt: skip
-    v = np.zeros(3)
+    f, v, by = np.zeros(3), np.zeros(3), np.zeros((4, 3, 3))
+    fp, fv, rp, rv = by[0], by[1], by[2], by[3]
     for k in range(n):
         for a in range(c):
             for x in range(3):
