@@ -114,6 +114,29 @@ def linearize_each(
     return _of_several(sims, (contact_speed, (), False), torques, None)
 
 
+def linearize_rows(
+    sim: Simulation,
+    q: Array,
+    v: Array,
+    torques: Array,
+    times: Array,
+    contact_speed: float | None,
+    threads: int = 1,
+) -> list[Linearization | ConvergenceError]:
+    """As `linearize_each`, of states q (n, nq), v (n, nv) that a simulation has been at."""
+    workers: list[Any] = [
+        _linearizer_of(sim, contact_speed, (), False, worker=k)
+        for k in range(threads_for(len(q), threads))
+    ]
+
+    def take(
+        worker: MaximalLinearizer, rows: Sequence[tuple[Any, ...]]
+    ) -> list[Linearization | ConvergenceError]:
+        return worker.of_rows(sim, *(np.array(part) for part in zip(*rows, strict=True)))
+
+    return side_by_side(workers, list(zip(q, v, torques, times, strict=True)), take)
+
+
 def refuse_accuracy(sim: Simulation) -> None:
     """Refuse derivatives of steps that are as short as their accuracy asks for."""
     if sim.options["accuracy"] is not None:
@@ -323,6 +346,18 @@ class MaximalLinearizer(Linearizer[Simulation]):
             one if isinstance(one, ConvergenceError) else self._told(one)
             for one in self.of_given(given)
         ]
+
+    def of_rows(
+        self, sim: Simulation, q: Array, v: Array, torques: Array, times: Array
+    ) -> list[Linearization | ConvergenceError]:
+        """As `of_all`, of states q (n, nq), v (n, nv) of a simulation that need no start there."""
+        forces = np.zeros((len(q), self._widths[2]))
+        forces[:, sim.robot.actuated] = torques
+        loads = sim.parts.loads
+        held = loads.external["w"], self._gains, loads.controls
+        rows = zip(q, v, forces, times.tolist(), strict=True)
+        found = self.of_given([Given(*row[:3], held[0], held[1], row[3], held[2]) for row in rows])
+        return [one if isinstance(one, ConvergenceError) else self._told(one) for one in found]
 
     def of_given(self, given: Sequence[Given]) -> list[Step | ConvergenceError]:
         """Steps from some starts, in one call of compiled code where that can take all of them.

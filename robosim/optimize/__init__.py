@@ -1,6 +1,7 @@
 """Planning and control with exact derivatives of steps; see docs/optimizing.md.
 
-LQR, iLQR through contacts, model-predictive control, and trajectory optimisation with casadi.
+LQR, iLQR through contacts, model-predictive control, also by plans whose contacts nobody
+schedules, and trajectory optimisation with casadi.
 """
 
 from __future__ import annotations
@@ -8,11 +9,14 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from robosim.optimize.configurations import ContactCost
 from robosim.optimize.costs import Cost, Expansion, QuadraticCost
 from robosim.optimize.feedback import Feedback
 from robosim.optimize.ilqr import ilqr
+from robosim.optimize.implicit import ContactMPC, Exploration
 from robosim.optimize.lqr import lqr
 from robosim.optimize.predictive import MPC
+from robosim.optimize.soft_contacts import Plateaus, SoftContacts
 from robosim.optimize.solution import Solution
 from robosim.optimize.trajectory import Trajectory
 
@@ -24,12 +28,17 @@ _LAZY = {"Moment": "robosim.optimize.moments", "Problem": "robosim.optimize.prob
 
 __all__ = [
     "MPC",
+    "ContactCost",
+    "ContactMPC",
     "Cost",
     "Expansion",
+    "Exploration",
     "Feedback",
     "Moment",
+    "Plateaus",
     "Problem",
     "QuadraticCost",
+    "SoftContacts",
     "Solution",
     "Trajectory",
     "ilqr",

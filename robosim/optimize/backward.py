@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robosim.optimize.box import least_in_box
+from robosim.kernels.compiler.content import row
+from robosim.optimize.box import _least, _of_free
 from robosim.optimize.costs import Expansion
 from robosim.validation import Array
 
@@ -47,29 +48,44 @@ def backward(
     regularisation : float
         Value that is added to the second derivatives by torques.
     """
-    n, _, nu = B.shape
-    push, K = np.zeros((n, nu)), np.zeros((n, nu, A.shape[1]))
-    slope = curvature = 0.0
-    more = regularisation * np.eye(nu)
-    Vx, Vxx = cost.x[-1], cost.xx[-1]
-    for k in reversed(range(n)):
-        VA, VB = Vxx @ A[k], Vxx @ B[k]
-        Qx, Qu = cost.x[k] + A[k].T @ Vx, cost.u[k] + B[k].T @ Vx
-        Qxx, Quu = cost.xx[k] + A[k].T @ VA, cost.uu[k] + B[k].T @ VB
-        Qux = cost.ux[k] + B[k].T @ VA
-        try:
-            du, free = least_in_box(Quu + more, Qu, lower[k], upper[k])
-        except np.linalg.LinAlgError:
-            return None
-        if free.any():
-            K[k, free] = np.linalg.solve((Quu + more)[np.ix_(free, free)], Qux[free])
-        push[k] = du
-        slope += float(du @ Qu)
-        curvature += 0.5 * float(du @ Quu @ du)
-        KQ = K[k].T @ Quu
-        Vx = Qx - KQ @ du - K[k].T @ Qu + Qux.T @ du
-        Vxx = Qxx + KQ @ K[k] - K[k].T @ Qux - Qux.T @ K[k]
-        Vxx = 0.5 * (Vxx + Vxx.T)
+    arrays = (A, B, *cost, lower, upper)
+    try:
+        push, K, slope, curvature = _passed(*map(np.ascontiguousarray, arrays), regularisation)
+    except np.linalg.LinAlgError:
+        return None
     if not (np.all(np.isfinite(K)) and np.all(np.isfinite(push))):
         return None
     return Pass(push, K, slope, curvature)
+
+
+@row
+def _passed(A, B, x, xx, u, uu, ux, lower, upper, regularisation):  # type: ignore[no-untyped-def]
+    """See `backward`."""
+    n, nx, nu = B.shape
+    push, K = np.zeros((n, nu)), np.zeros((n, nu, nx))
+    slope = curvature = 0.0
+    more = regularisation * np.eye(nu)
+    Vx, Vxx = x[n].copy(), xx[n].copy()
+    for k in range(n - 1, -1, -1):
+        At, Bt = A[k].T, B[k].T
+        VA, VB = Vxx @ A[k], Vxx @ B[k]
+        Qx, Qu = x[k] + At @ Vx, u[k] + Bt @ Vx
+        Qxx, Quu, Qux = xx[k] + At @ VA, uu[k] + Bt @ VB, ux[k] + Bt @ VA
+        H = Quu + more
+        du, free = _least(H, Qu, lower[k], upper[k])
+        if free.any():
+            wanted = Qux.copy()
+            for i in range(nu):
+                if not free[i]:
+                    wanted[i] = 0.0
+            K[k] = np.linalg.solve(_of_free(H, free), wanted)
+        push[k] = du
+        slope += du @ Qu
+        curvature += 0.5 * (du @ (Quu @ du))
+        Kt = K[k].T
+        KQ = Kt @ Quu
+        Vx = Qx - KQ @ du - Kt @ Qu + Qux.T @ du
+        KU = Kt @ Qux
+        Vxx = Qxx + KQ @ K[k] - KU - KU.T
+        Vxx = 0.5 * (Vxx + Vxx.T)
+    return push, K, slope, curvature

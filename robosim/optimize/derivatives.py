@@ -6,19 +6,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robosim.batch import BatchSimulation
 from robosim.errors import ConvergenceError
 from robosim.linearization.linearization import (
     Differentiable,
     linearize,
     linearize_each,
+    linearize_rows,
     smoothed,
 )
 from robosim.linearization.linearizer import Linearization
+from robosim.runtime.background import cores
 from robosim.simulation import Simulation
 from robosim.validation import Array
 
-MOST = 64  # states of a batch, each of which has memory for derivatives
+MOST = 64  # states at once, each of which has memory for derivatives
 
 
 class Steps(NamedTuple):
@@ -42,10 +43,8 @@ class Along:
 
     def __init__(self, sim: Differentiable, steps: int) -> None:
         self._sim = sim
-        n = min(steps, MOST)
-        self._batch: BatchSimulation | None = None
-        if isinstance(sim, Simulation) and n > 1:
-            self._batch = BatchSimulation(sim.robot, n, **{**sim.options, "lanes": False})
+        # Threads are woken for long trajectories only.
+        self._threads = cores() if steps >= MOST else 1
 
     def __call__(
         self, q: Array, v: Array, tau: Array, begin: float, contact_speed: float | None
@@ -57,25 +56,23 @@ class Along:
         """
         times = begin + self._sim.timestep * np.arange(len(q))
         found: list[Steps] = []
-        if self._batch is None:
+        sim = self._sim
+        if not isinstance(sim, Simulation):
             for state in zip(q, v, times, tau, strict=True):
-                self._sim.set_state(*state[:3])
-                found.append(_steps(linearize(self._sim, state[3], contact_speed=contact_speed)))
+                sim.set_state(*state[:3])
+                found.append(_steps(linearize(sim, state[3], contact_speed=contact_speed)))
             return _joined(found)
-        batch = self._batch
-        for first in range(0, len(q), len(batch)):
-            # The last batch is filled up with copies of the last state.
-            rows = np.minimum(first + np.arange(len(batch)), len(q) - 1)
-            for i, k in enumerate(rows):
-                batch.set_state(q[k], v[k], float(times[k]), index=i)
-            n = min(len(batch), len(q) - first)
-            some = linearize_each(batch, tau[rows], contact_speed)[:n]
-            found += [
-                _smoother(batch[i], tau[first + i], contact_speed, one.of_state(first + i))
-                if isinstance(one, ConvergenceError)
-                else _steps(one)
-                for i, one in enumerate(some)
-            ]
+        for first in range(0, len(q), MOST):
+            rows = slice(first, first + MOST)
+            some = linearize_rows(
+                sim, q[rows], v[rows], tau[rows], times[rows], contact_speed, self._threads
+            )
+            for k, one in enumerate(some, first):
+                if isinstance(one, ConvergenceError):
+                    sim.set_state(q[k], v[k], float(times[k]))
+                    found.append(_smoother(sim, tau[k], contact_speed, one.of_state(k)))
+                else:
+                    found.append(_steps(one))
         return _joined(found)
 
 

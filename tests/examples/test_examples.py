@@ -112,6 +112,10 @@ EXPECTED: dict[str, tuple[tuple[str, ...], str]] = {
         r"roll up to 0\.500 rad: limit of ankle_roll\n.* within \d\.\de-1\d rad(.|\n)*a tree",
     ),
     "26_identify": (("arm.parquet",), r"[+-]\d\.\d standard deviations from what it is"),
+    "34_push_recovery": (
+        ("trunk.csv",),
+        r"leans by \d\.\d degrees\nends 0\.0\d\d m aside at a height of 0\.2\d\d m",
+    ),
 }
 OPTIONS = {
     "07_live_view": ("--seconds", "1"),

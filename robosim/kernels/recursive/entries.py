@@ -19,6 +19,8 @@ from robosim.kernels.recursive.motion import (
     frame_row,
     jacobian_rate_row,
     jacobian_row,
+    point_jacobians_row,
+    points_row,
 )
 from robosim.kernels.recursive.newton_euler import inverse_row
 from robosim.kernels.recursive.tangent import difference_row, integrate_row
@@ -263,6 +265,28 @@ def frame_jacobian(address, body, point, q, out):
         if no_state(on, q[row_of(q, i)]):
             return NOT_A_STATE
         frame_jacobian_row(on, body, point, q[row_of(q, i)], out[i])
+    return 0
+
+
+@entry
+def points_of_links(address, bodies, points, q, out):
+    """Positions out (n, c, 3) of c points of links."""
+    on = load_recursion(address)
+    for i in range(out.shape[0]):
+        if no_state(on, q[row_of(q, i)]):
+            return NOT_A_STATE
+        points_row(on, bodies, points, q[row_of(q, i)], out[i])
+    return 0
+
+
+@entry
+def jacobians_of_links(address, bodies, points, q, out):
+    """Jacobians out (n, c, 6, nv) of the twists of c points of links."""
+    on = load_recursion(address)
+    for i in range(out.shape[0]):
+        if no_state(on, q[row_of(q, i)]):
+            return NOT_A_STATE
+        point_jacobians_row(on, bodies, points, q[row_of(q, i)], out[i])
     return 0
 
 

@@ -120,6 +120,19 @@ def frame_row(on, body, point, turn, q, position, rotation):
 
 
 @kernel
+def points_row(on, bodies, points, q, out):
+    """Positions (c, 3) of points that are fixed in links."""
+    t = on.scratch[0]
+    for b in range(on.tree.links.shape[0]):
+        link = on.tree.links[b]
+        place_link(on.tree.charts, link, on.places[link.parent], q, on.places[b], t)
+    for k in range(bodies.shape[0]):
+        place_point(on, bodies[k], points[k], t.arm)
+        for i in range(3):
+            out[k, i] = on.places[bodies[k]].p[i] + t.arm[i]
+
+
+@kernel
 def frame_motion_row(on, body, point, q, v, a, out):
     """Twist and acceleration (12,) of a frame's origin and axes, without gravity."""
     links, places, columns, t = on.tree.links, on.places, on.columns, on.scratch[0]
@@ -147,6 +160,16 @@ def frame_jacobian_row(on, body, point, q, out):
     place_columns(on, q)
     place_point(on, body, point, t.arm)
     point_jacobian(on, body, t.arm, out)
+
+
+@kernel
+def point_jacobians_row(on, bodies, points, q, out):
+    """Jacobians (c, 6, nv) of the twists of points that are fixed in links."""
+    t = on.scratch[0]
+    place_columns(on, q)
+    for k in range(bodies.shape[0]):
+        place_point(on, bodies[k], points[k], t.arm)
+        point_jacobian(on, bodies[k], t.arm, out[k])
 
 
 @kernel
