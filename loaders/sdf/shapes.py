@@ -13,7 +13,6 @@ from robosim.description.body import Geometry
 from robosim.description.obstacles import HalfSpace
 from robosim.description.surfaces import Anisotropy
 from robosim.errors import LoadError, MissingExtraError, MissingFileError
-from robosim.loaders import cones
 from robosim.loaders.gazebo import Extensions
 from robosim.loaders.meshes import Colour, MeshCache
 from robosim.loaders.notes import Notes
@@ -125,8 +124,6 @@ class Shapes:
                 size = (shape.number("radius"), shape.number("length"))
         if any(not length > 0 for length in size):
             raise shape.refusal(f"its sizes must be positive, not {list(size)}")
-        if shape.tag == "cone":
-            return cones.cone(size[0], size[1], self._notes, shape.where, **where)
         return Geometry(shape.tag, size=size, **where)
 
     def _mesh(

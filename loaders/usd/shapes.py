@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from robosim import quaternions
 from robosim.description.body import Geometry
-from robosim.loaders import cones
 from robosim.loaders.hulls import hull_faces
 from robosim.loaders.notes import Notes
 from robosim.loaders.pose import Pose
@@ -147,10 +146,6 @@ class Shapes:
             apex = -1.0
         flip = np.diag((1.0, apex, apex))
         where = _at(place @ Pose(turn @ flip, np.zeros(3)))
-        if kind == "Cone":
-            return cones.cone(
-                radius * across, height * along, self._notes, prim.GetName(), **where, **fields
-            )
         return Geometry(kind.lower(), (radius * across, height * along), **where, **fields)
 
     def _hull(

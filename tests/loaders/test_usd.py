@@ -273,6 +273,7 @@ def test_cones_cylinders_and_capsules_lie_along_their_axis(tmp_path: Path, axis:
         (found,) = load(tmp_path, text).bodies[0].collisions
         R = quaternions.rotation_matrix(np.asarray(found.quaternion))
         np.testing.assert_allclose(R[:, 2], np.eye(3)[way], atol=1e-12)
+        assert (found.kind, found.size) == (kind.lower(), (0.1, 2.0))
 
 
 POINTS = ("point3f[] points = [(0,0,0), (1,0,0), (0,1,0), (0,0,1), (0.1,0.1,0.1)]\n"
