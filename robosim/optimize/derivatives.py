@@ -54,7 +54,7 @@ class Along:
         If derivatives of a step cannot be computed, those with contacts smoother by the factor
         `SMOOTHER` are used.
         """
-        times = begin + self._sim.timestep * np.arange(len(q))
+        times = np.asarray(begin + self._sim.timestep * np.arange(len(q)), dtype=float)
         found: list[Steps] = []
         sim = self._sim
         if not isinstance(sim, Simulation):

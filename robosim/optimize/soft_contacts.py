@@ -61,12 +61,13 @@ class Plateaus:
 
     def _window(self, at: Array, low: float, high: float) -> tuple[Array, Array, Array]:
         """One within two ends, zero beyond them, with two derivatives."""
-        value = slope = bend = np.zeros(np.shape(at))
+        ones = np.ones(np.shape(at))
+        value = slope = bend = 0.0 * ones
         for end, sign in ((low, 1.0), (high, -1.0)):
             if end == -np.inf:
-                s, s1, s2 = 1.0, 0.0, 0.0
+                s, s1, s2 = ones, 0.0 * ones, 0.0 * ones
             elif end == np.inf:
-                s, s1, s2 = 0.0, 0.0, 0.0
+                s, s1, s2 = 0.0 * ones, 0.0 * ones, 0.0 * ones
             else:
                 s = 0.5 * (1.0 + np.tanh(0.5 * (at - end) / self.width))
                 s1 = s * (1.0 - s) / self.width
