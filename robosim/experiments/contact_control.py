@@ -171,7 +171,8 @@ def run_contacts(setup: Setup) -> Result:
     most, after = setup.choose(9.0, 0.1), setup.choose(3.0, 0.1)
     ways = dict(list(WAYS.items())[: setup.choose(4, 1)])
     starts = setup.choose(STARTS, STARTS[:1])
-    pushes, courses = {}, {}
+    pushes: dict[str, Any] = {}
+    courses: dict[str, Any] = {}
     for name, way in ways.items():
         setup.note(f"a push to the {name}")
         pushes[name] = pushed(robot, stance, way, after)

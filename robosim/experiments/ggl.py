@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 OF_A_ROD = 6
-PINS = (
-    ((0, -1), (0.0, 0.0)), ((2, 1), (1.0, 0.0)), ((4, 1), (2.0, 0.0)),
-    ((0, 1), (1, -1)), ((1, 1), (2, -1)), ((1, 1), (3, -1)), ((3, 1), (4, -1)),
-)  # fmt: skip
-"""Ends of rods that a pin joins to a point [m] or to another's end: the rod, and the side."""
+TO_THE_GROUND = ((0, -1), 0.0), ((2, 1), 1.0), ((4, 1), 2.0)
+"""Ends of rods, as the rod and the side, that a pin holds at a height of zero, and where [m]."""
+BETWEEN = ((0, 1), (1, -1)), ((1, 1), (2, -1)), ((1, 1), (3, -1)), ((3, 1), (4, -1))
+"""Ends of two rods that a pin joins."""
 TOLERANCE, MOST = 1e-9, 30  # of the residual [m, m/s, N s, ...]; iterations
 
 
@@ -63,13 +62,13 @@ class DoubleFourBar:
                 hessians.append(H)
                 slopes.append(np.zeros(n))
                 constants.append(-0.5 * length)
-        for end, to in PINS:
-            for axis in range(2):
-                slope = self._end(*end, axis)
-                fixed = isinstance(to[0], float)
-                slopes.append(slope if fixed else slope - self._end(*to, axis))
-                constants.append(-to[axis] if fixed else 0.0)
-                hessians.append(np.zeros((n, n)))
+        for end, place in TO_THE_GROUND:
+            slopes += [self._end(*end, axis) for axis in range(2)]
+            constants += [-place, 0.0]
+        for end, other in BETWEEN:
+            slopes += [self._end(*end, axis) - self._end(*other, axis) for axis in range(2)]
+            constants += [0.0, 0.0]
+        hessians += [np.zeros((n, n))] * (len(slopes) - len(hessians))
         self.hessians, self.slopes = np.array(hessians), np.array(slopes)
         self.constants = np.array(constants)
         up, right, down = (0.0, 1.0), (1.0, 0.0), (0.0, -1.0)

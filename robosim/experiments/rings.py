@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.experiments.chains import BENT, DT, KINDS
 from robosim.experiments.drawing import COLOURS, finish, panels
@@ -33,12 +32,10 @@ PEERS = {
 def ring(n: int, kind: str) -> Mechanism:
     """A chain of n rods of 1 m between pivots 1 m apart; at home, a regular polygon hangs down."""
     open_chain = chain(n, kind)
-    last = open_chain.bodies[-1]
     end = -np.asarray(open_chain.joints[-1].child_position)
-    axis = {"axis": open_chain.joints[-1].axis} if kind == "revolute" else {}
-    closing = Joint(
-        "closing", kind, None, last.name,
-        parent_position=(1.0, 0.0, 0.0), child_position=tuple(end), **axis,
+    closing = replace(
+        open_chain.joints[-1], name="closing", parent=None, parent_position=(1.0, 0.0, 0.0),
+        child_position=tuple(end),
     )  # fmt: skip
     turn = 2.0 * np.pi / (n + 1)
     angles = np.full(n, -turn)

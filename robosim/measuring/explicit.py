@@ -94,7 +94,8 @@ class ExplicitRun:
         """Start from q and v (nv,), at rest without v."""
         self.q = np.array(q, dtype=float)
         self.v = np.zeros(self.robot.nv) if v is None else np.array(v, dtype=float)
-        self._steps, self.failed_at = 0, None
+        self._steps = 0
+        self.failed_at: float | None = None
 
     @property
     def time(self) -> float:
