@@ -65,8 +65,8 @@ class DoubleFourBar:
         for end, place in TO_THE_GROUND:
             slopes += [self._end(*end, axis) for axis in range(2)]
             constants += [-place, 0.0]
-        for end, other in BETWEEN:
-            slopes += [self._end(*end, axis) - self._end(*other, axis) for axis in range(2)]
+        for end, held in BETWEEN:
+            slopes += [self._end(*end, axis) - self._end(*held, axis) for axis in range(2)]
             constants += [0.0, 0.0]
         hessians += [np.zeros((n, n))] * (len(slopes) - len(hessians))
         self.hessians, self.slopes = np.array(hessians), np.array(slopes)
