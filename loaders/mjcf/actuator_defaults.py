@@ -43,7 +43,11 @@ _OWN = {
         "lugre",
         "input",
     ),
-}
+    "pid": (
+        "kp", "ki", "kv", "dampratio", "imax", "slewmax", "input", "posrange", "velrange",
+        "ffrange",
+    ),
+}  # fmt: skip
 
 
 def inherited(classes: Sequence[Mapping[str, str]], kind: str) -> dict[str, str]:
@@ -153,8 +157,8 @@ def _as_general(kind: str, given: Mapping[str, str]) -> dict[str, str]:
         return out | {"dyntype": "filter", "dynprm": given.get("timeconst", "1")}
     if kind == "adhesion":
         return {"gainprm": _text(number("gain", 1.0))}
-    if kind == "dcmotor":
-        return dict.fromkeys(("gaintype", "biastype", "dyntype"), "dcmotor")
+    if kind in ("dcmotor", "pid"):
+        return dict.fromkeys(("gaintype", "biastype", "dyntype"), kind)
     if kind == "muscle":
         curves = _text(*(number(*curve) for curve in MUSCLE_CURVES.items()))
         gain = f"{given.get('range', MUSCLE_RANGE)} {curves}"

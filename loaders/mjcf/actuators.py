@@ -16,7 +16,7 @@ from robosim.description.actuator import INTERPOLATIONS, Actuator, ControlDelay
 from robosim.description.names import free_name
 from robosim.loaders.mjcf.anchors import Anchor, Anchors, Scalars
 from robosim.loaders.mjcf.compiler import Compiler
-from robosim.loaders.mjcf.dc_motors import inputs_of, read_dc_motor
+from robosim.loaders.mjcf.dc_motors import DCMotorSpec, inputs_of, read_dc_motor, read_pid
 from robosim.loaders.mjcf.defaults import ACTUATORS, Defaults
 from robosim.loaders.mjcf.joints import Spec
 from robosim.loaders.mjcf.keyframes import Slots
@@ -44,6 +44,7 @@ _KNOWN = (
     "cylinder",
     "muscle",
     "dcmotor",
+    "pid",
 )
 
 
@@ -149,7 +150,10 @@ def _slots(node: Node, name: str) -> Slots:
         states += [node.some_numbers("lugre", 0.0)[0]]
         states.append(np.any(node.some_numbers("inductance", 0.0)))
         return Slots(name, len(inputs_of(node)), int(np.count_nonzero(states)))
-    if node.tag in ("orientation", "pid"):
+    if node.tag == "pid":
+        states = [node.number("ki", 0.0), node.number("slewmax", 0.0)]
+        return Slots(name, len(inputs_of(node, "pos vel")), int(np.count_nonzero(states)))
+    if node.tag == "orientation":
         return Slots(name, None, None)
     active = {"muscle", "intvelocity", "cylinder"}
     kind = node.attributes.get("dyntype", "none") if node.tag == "general" else "none"
@@ -163,9 +167,10 @@ def _foreign(node: Node) -> bool:
     """Whether a user's program or a plugin computes the force of a general actuator."""
     if node.tag != "general":
         return False
-    gain = node.choice("gaintype", ("fixed", "affine", "muscle", "user", "dcmotor"), "fixed")
-    bias = node.choice("biastype", ("none", "affine", "muscle", "user", "dcmotor"), "none")
-    return bool({gain, bias} & {"user", "dcmotor"})
+    others = "user", "dcmotor", "pid"
+    gain = node.choice("gaintype", ("fixed", "affine", "muscle", *others), "fixed")
+    bias = node.choice("biastype", ("none", "affine", "muscle", *others), "none")
+    return bool({gain, bias} & set(others))
 
 
 def _limit_effort(
@@ -279,10 +284,13 @@ def _actuator(
     notes: Notes,
 ) -> Actuator:
     """An actuator whose force is affine in control, length and velocity, a muscle, or a motor."""
-    motor = None
+    motor: DCMotorSpec | None = None
+    turns = any(isinstance(gear, tuple) for gear in gears.values())
     if node.tag == "dcmotor":
-        turns = any(isinstance(gear, tuple) for gear in gears.values())
         motor = read_dc_motor(node, turns)
+    elif node.tag == "pid":
+        motor = read_pid(node, turns, compiler.autolimits)
+    if motor is not None:
         gain, bias = motor.gain, motor.bias
     else:
         gain, bias = _gain_and_bias(node)
@@ -290,6 +298,9 @@ def _actuator(
     limits = {}
     for what in ("ctrl", "force"):
         lower, upper = -np.inf, np.inf
+        if node.tag == "pid" and what == "ctrl":
+            limits[what] = lower, upper  # each input has its own
+            continue
         # Those of controls of a damper and of adhesion always act; neither has other signs.
         one_way = node.tag in ("damper", "adhesion") and what == "ctrl"
         always = one_way and node.has("ctrlrange")
@@ -361,9 +372,9 @@ def _inheriting(node: Node, actuator: Actuator, scalars: Scalars, notes: Notes) 
         For a negative factor, one with a ctrlrange, or one without a joint with limits.
     """
     factor = node.number("inheritrange", 0.0)
-    if node.tag not in ("position", "intvelocity") or factor == 0:
+    if node.tag not in ("position", "intvelocity", "pid") or factor == 0:
         return actuator
-    what = "ctrl" if node.tag == "position" else "act"
+    what = "act" if node.tag == "intvelocity" else "ctrl"
     if what == "ctrl" and node.attributes.get("ctrllimited") == "false":
         return actuator
     name, gear = next(iter(actuator.gears.items()), ("", ()))
@@ -374,7 +385,8 @@ def _inheriting(node: Node, actuator: Actuator, scalars: Scalars, notes: Notes) 
         )
         return actuator
     lower, upper = scalars.specs[name].lower, scalars.specs[name].upper
-    if factor < 0 or node.has(f"{what}range") or not np.isfinite(upper - lower):
+    given = node.has(f"{what}range") or (node.tag == "pid" and node.has("posrange"))
+    if factor < 0 or given or not np.isfinite(upper - lower):
         raise node.error(
             f"'inheritrange' of {factor:g} needs a joint with a range, no '{what}range', and must "
             "not be negative"
@@ -383,6 +395,9 @@ def _inheriting(node: Node, actuator: Actuator, scalars: Scalars, notes: Notes) 
     ends = middle - factor * half, middle + factor * half
     if actuator.activation is not None and what == "act":
         return replace(actuator, activation=replace(actuator.activation, range=ends))
+    if actuator.motor is not None:  # of several inputs, of which the position is the first
+        others = actuator.motor.ranges or [(-np.inf, np.inf)] * len(actuator.motor.inputs)
+        return replace(actuator, motor=replace(actuator.motor, ranges=[ends, *others[1:]]))
     return replace(actuator, control_range=ends)
 
 

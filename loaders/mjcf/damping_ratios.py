@@ -37,6 +37,10 @@ def with_damping(mechanism: Mechanism, reference: ArrayLike) -> Mechanism:
             softness = max(float(arms @ np.linalg.solve(inertia, arms)), 1e-15)
             constant, stiffness, ratio = actuator.bias
             damping = 2 * ratio * float(np.sqrt(max(-stiffness, 0.0) / softness))
-            actuator = replace(actuator, bias=(constant, stiffness, -damping))
+            if actuator.motor is None:
+                actuator = replace(actuator, bias=(constant, stiffness, -damping))
+            else:  # of a <pid>, see `robosim.loaders.mjcf.dc_motors.read_pid`
+                motor = replace(actuator.motor, gains=(*actuator.motor.gains[:2], damping))
+                actuator = replace(actuator, gain=(1.0, 0.0, 0.0), bias=(0.0,) * 3, motor=motor)
         actuators.append(actuator)
     return replace(mechanism, actuators=tuple(actuators))

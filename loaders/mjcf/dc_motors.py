@@ -1,4 +1,4 @@
-"""<dcmotor>: a direct-current motor, with its controller, heat, cogging and friction.
+"""<dcmotor>: a direct-current motor, with its controller, heat, cogging and friction; <pid>.
 
 A motor without states, cogging and a limit of the voltage, and with one control, has a force that
 is affine in control, length and rate. All others have a law of their own
@@ -65,25 +65,85 @@ def read_dc_motor(node: Node, turns: bool) -> DCMotorSpec:
         )
     except ModelError as error:
         raise node.error(str(error)) from None
-    largest = torque or K * current or np.inf
+    return as_affine(motor, torque or K * current or np.inf, turns)
+
+
+def read_pid(node: Node, turns: bool, autolimits: bool) -> DCMotorSpec:
+    """The law of a <pid>: that of a motor's controller, without a circuit.
+
+    A `dampratio` is left in the bias, for `robosim.loaders.mjcf.damping_ratios`.
+
+    Raises
+    ------
+    LoadError
+        For unknown inputs, reversed ranges, or states without a setpoint of the position.
+    """
+    words = inputs_of(node, "pos vel", INPUTS[:3])
+    kp, ki, kv, ratio = (node.number(*one) for one in PID_GAINS)
+    if ratio < 0 or (ratio and kv):
+        raise node.error(f"'dampratio' must not be negative, nor beside 'kv'; not {ratio:g}")
+    limits = {name: node.number(name, 0.0) for name in ("imax", "slewmax")}
+    for name, limit in limits.items():
+        if limit < 0:
+            raise node.error(f"'{name}' must not be negative, not {limit:g}")
+    if "pos" not in words and (ki or limits["slewmax"]):
+        raise node.error("'ki' and 'slewmax' need the input pos")
+    ranges = [_range_of(node, word, autolimits) for word in words]
+    try:
+        motor = ElectricMotor(
+            1.0, 1.0, words, gains=(kp, ki, kv), slew_limit=_limit(limits["slewmax"]),
+            integral_limit=_limit(limits["imax"]), holds=True,
+            ranges=ranges if np.isfinite(ranges).any() else (),
+        )  # fmt: skip
+    except ModelError as error:
+        raise node.error(str(error)) from None
+    if ratio:
+        return DCMotorSpec(np.inf, motor, (kp, 0.0, 0.0), (0.0, -kp, ratio))
+    return as_affine(motor, np.inf, turns)
+
+
+PID_GAINS = ("kp", 1.0), ("ki", 0.0), ("kv", 0.0), ("dampratio", 0.0)
+
+
+def _range_of(node: Node, word: str, autolimits: bool) -> tuple[float, float]:
+    """The range of an input, of which that of the position is also the control's."""
+    name = f"{word}range"
+    acts = node.has(name)
+    if word == "pos":
+        name = name if acts else "ctrlrange"
+        acts = node.limited("ctrllimited", name, autolimits)
+    if not acts:
+        return -np.inf, np.inf
+    low, high = node.ends(name)
+    if low >= high:
+        raise node.error(f"'{name}' must be from a lower to a higher number")
+    return low, high
+
+
+def as_affine(motor: ElectricMotor, largest: float, turns: bool) -> DCMotorSpec:
+    """The law of a motor as gain and bias, if it is affine in its only control."""
+    words, (kp, _, kd) = motor.inputs, motor.gains
     plain = len(words) == 1 and not motor.states and not motor.cogging[0]
     # A servo of a ball joint would go the shorter way round, which MuJoCo's motors do not.
-    if not plain or gains[5] or (turns and words == ("pos",)):
+    bounded = np.isfinite(motor.voltage_limit) or bool(motor.ranges)
+    if not plain or bounded or (turns and words == ("pos",)):
         return DCMotorSpec(largest, motor)
-    kp, _, kd = motor.gains
-    factor = {"pos": kp, "vel": kd, "ff": 1.0, "voltage": K / R}[words[0]]
-    bias = (0.0, 0.0, -K * K / R) if words[0] == "voltage" else (0.0, -kp, -kd)
+    emf = motor.constant / motor.resistance
+    factor = {"pos": kp, "vel": kd, "ff": 1.0, "voltage": emf}[words[0]]
+    bias = (0.0, 0.0, -motor.constant * emf) if words[0] == "voltage" else (0.0, -kp, -kd)
     return DCMotorSpec(largest, None, (factor, 0.0, 0.0), bias)
 
 
-def inputs_of(node: Node) -> tuple[str, ...]:
+def inputs_of(
+    node: Node, default: str = "voltage", known: tuple[str, ...] = INPUTS
+) -> tuple[str, ...]:
     """The controls of a motor, in their order; a LoadError for unknown ones."""
-    words = node.attributes.get("input", "voltage").split()
+    words = node.attributes.get("input", default).split()
     if words == ["none"]:
         return ()
     for word in words:
-        if word not in INPUTS:
-            raise node.error(f"'input' must be among these, or none, not {word!r}", INPUTS)
+        if word not in known:
+            raise node.error(f"'input' must be among these, or none, not {word!r}", known)
     if not words:
         raise node.error("'input' names no control: for a motor without, write none")
     return tuple(words)

@@ -31,7 +31,7 @@ PENDING = Muscle(1.0, (0.0, 1.0))
 _N_GAIN = 2 + len(MUSCLE_CURVES)  # numbers of gainprm that describe a muscle
 _UNUSED = 1  # MuJoCo allows as many after these
 _READ = ("integrator", "filter", "filterexact", "muscle")
-_DYNAMICS = ("none", *_READ, "user", "dcmotor")
+_DYNAMICS = ("none", *_READ, "user", "dcmotor", "pid")
 
 
 @dataclass(frozen=True)

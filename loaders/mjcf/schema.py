@@ -66,6 +66,7 @@ _ACTUATOR_KIND = _element(
     _ACTUATORS_ALONE,
     "plugin",
 )
+_OF_PID = {"ki", "imax", "slewmax", "input", "posrange", "velrange", "ffrange", "inheritrange"}
 _KINDS = (
     "general motor position velocity intvelocity orientation pid damper cylinder muscle adhesion "
     "dcmotor plugin"
@@ -170,6 +171,9 @@ ELEMENTS: dict[str, Element] = {
     "dcmotor": _ACTUATOR_KIND._replace(
         read=_ACTUATOR_KIND.read | set(_MOTOR.split()),
         acting=_ACTUATOR_KIND.acting - set(_MOTOR.split()),
+    ),
+    "pid": _ACTUATOR_KIND._replace(
+        read=_ACTUATOR_KIND.read | _OF_PID, acting=_ACTUATOR_KIND.acting - _OF_PID
     ),
     "keyframe": _element("", children="key"),
     "key": _element("qpos qvel act ctrl time", "plastic", "mpos mquat"),

@@ -221,7 +221,7 @@ class Actuator(Frozen):
         activation : float or (number of activations,), or None
             None: activations have settled at the control.
         """
-        values = np.clip(np.atleast_1d(np.asarray(control, dtype=float)), *self.control_range)
+        values = self._within(control)
         states = None if activation is None else np.atleast_1d(np.asarray(activation, dtype=float))
         if self.motor is not None:
             if states is None:
@@ -237,6 +237,11 @@ class Actuator(Frozen):
         else:
             force = self._affine(value, length, velocity)
         return float(np.clip(force, *self.force_range))
+
+    def _within(self, control: ArrayLike) -> Array:
+        """Controls (number of controls,) within their ranges."""
+        values = np.clip(np.atleast_1d(np.asarray(control, dtype=float)), *self.control_range)
+        return values if self.motor is None else self.motor.within(values)
 
     def advanced(
         self, control: ArrayLike, length: float, velocity: float, activation: ArrayLike, dt: float
@@ -254,7 +259,7 @@ class Actuator(Frozen):
         -------
         after, acting : (number of activations,)
         """
-        values = np.clip(np.atleast_1d(np.asarray(control, dtype=float)), *self.control_range)
+        values = self._within(control)
         now = np.atleast_1d(np.asarray(activation, dtype=float))
         if self.motor is not None and self.motor.states:
             return self.motor.advanced(values, length, velocity, now, dt)

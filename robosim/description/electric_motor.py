@@ -102,6 +102,11 @@ class ElectricMotor(Frozen):
         Largest rate of the first input; infinite for none.
     integral_limit : float [rad s]
         Largest integral of the position error.
+    holds : bool
+        Whether an integral beyond its limit is held, as of MuJoCo's pid, and not clipped. Then it
+        may exceed the limit by what one step adds.
+    ranges : sequence of (2,)
+        Ranges of all inputs; empty for none.
     voltage_limit : float [V]
         Largest voltage of the controller; the input "voltage" is added beyond.
     time_constant : float [s]
@@ -131,6 +136,8 @@ class ElectricMotor(Frozen):
     gains: tuple[float, float, float] = (0.0, 0.0, 0.0)
     slew_limit: float = np.inf
     integral_limit: float = np.inf
+    holds: bool = False
+    ranges: Sequence[tuple[float, float]] = ()
     voltage_limit: float = np.inf
     time_constant: float = 0.0
     current_rate: float = np.inf
@@ -143,7 +150,12 @@ class ElectricMotor(Frozen):
     friction: LuGre | None = None
 
     def __post_init__(self) -> None:
-        self._set(inputs=tuple(self.inputs))
+        self._set(inputs=tuple(self.inputs), holds=bool(self.holds))
+        if len(self.ranges) not in (0, len(self.inputs)):
+            raise ModelError(f"ranges must be {len(self.inputs)}, one for each input", element=_ME)
+        self._set(ranges=tuple((float(low), float(high)) for low, high in self.ranges))
+        if not all(low <= high for low, high in self.ranges):
+            raise ModelError("ranges must be from a lower to a higher number", element=_ME)
         for what in ("gains", "cogging"):
             self._set(**{what: tuple(frozen_array(getattr(self, what), (3,), what, _ME).tolist())})
         endless = ("slew_limit", "integral_limit", "voltage_limit", "current_rate")
@@ -212,6 +224,13 @@ class ElectricMotor(Frozen):
             damping += self.friction.damping
         return stiffness, damping
 
+    def within(self, controls: Array) -> Array:
+        """Controls (number of inputs,) within their ranges."""
+        if not self.ranges:
+            return controls
+        low, high = np.transpose(self.ranges)
+        return np.asarray(np.clip(controls, low, high))
+
     def settled(self, controls: Array, length: float, rate: float) -> Array:
         """The states (number of states,) that stay at a length and rate, at ambient temperature.
 
@@ -250,8 +269,7 @@ class ElectricMotor(Frozen):
         after = dict(acting)
         if "integral" in now:
             error = self._setpoint(controls, acting, "pos") - length
-            limit = self.integral_limit
-            after["integral"] = min(max(now["integral"] + dt * error, -limit), limit)
+            after["integral"] = self._integrated(now["integral"], dt * error)
         if self.friction is not None:
             after["bristles"] = self.friction.advanced(now["bristles"], rate, dt)
         steady = self._steady(controls, length, rate, acting)
@@ -284,6 +302,13 @@ class ElectricMotor(Frozen):
         if self.friction is not None:
             beyond -= self.friction.force(now["bristles"], rate)
         return self.constant * current, beyond
+
+    def _integrated(self, integral: float, change: float) -> float:
+        limit = self.integral_limit
+        if not self.holds:
+            return min(max(integral + change, -limit), limit)
+        beyond = abs(integral) >= limit and integral * change > 0
+        return integral if beyond else integral + change
 
     def _setpoint(self, controls: Array, states: dict[str, float], name: str) -> float:
         """An input, which is zero if it is missing."""

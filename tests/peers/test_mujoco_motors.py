@@ -67,6 +67,32 @@ OWN = ["", 'motorconst="0.05"', 'motorconst="0.05 0.07"', 'resistance="5"', 'sat
        'motorconst="0.05" resistance="5"', 'saturation="0 0 0"']  # fmt: skip
 
 
+@pytest.mark.parametrize("own", ["", 'kp="4"', 'kv="2"', 'ki="0" dampratio="1"', 'input="pos"'])
+@pytest.mark.parametrize(
+    "default",
+    ['<pid kp="7" kv="3"/>', '<pid kp="7" input="vel"/>', '<position kp="7" kv="3"/>',
+     '<general gainprm="7" biastype="affine" biasprm="0 -7 -2"/>', '<motor gear="3"/>',
+     '<pid kp="7"/><default class="c"><pid kv="1" velrange="-1 1"/></default>'],
+)  # fmt: skip
+def test_controllers_inherit_as_in_mujoco(tmp_path, default, own):
+    chosen = 'class="c"' if "class" in default else ""
+    actuator, classes = f'<pid {chosen} joint="j" {own}/>', f"<default>{default}</default>"
+    try:
+        model, _ = loaded(tmp_path, actuator, classes)
+    except ValueError:
+        with pytest.raises(LoadError):
+            robosim.load(tmp_path / "m.xml")
+        return
+    model, robot = loaded(tmp_path, actuator, classes)
+    assert len(robot.control_names) == model.nu
+    data = mujoco.MjData(model)
+    for q, v, *u in np.random.default_rng(1).normal(0, (1, 20, 2, 2), (10, 4)):
+        data.qpos[:], data.qvel[:], data.ctrl[:] = q, v, u[: model.nu]
+        mujoco.mj_forward(model, data)
+        found = torques(robot, u[: model.nu], [q], [v])
+        assert found == pytest.approx(data.qfrc_actuator, rel=1e-12, abs=1e-12)
+
+
 @pytest.mark.parametrize("own", OWN)
 @pytest.mark.parametrize("default", DEFAULTS)
 def test_motors_inherit_as_in_mujoco(tmp_path, default, own):
@@ -145,16 +171,38 @@ RICH = {
 }
 
 
-def rich(tmp_path, motor):
-    plain = "" if "motorconst" in motor else 'motorconst="0.2"'
-    return loaded(tmp_path, f'<dcmotor name="m" joint="j" {plain} resistance="2" {motor}/>')
+# Attributes of a <pid> -> its states.
+PIDS = {
+    'kp="30"': [],
+    'kp="30" kv="1" gear="2" forcerange="-3 3"': [],
+    'kp="30" kv="1" input="pos"': [],
+    'kp="30" kv="1" input="pos" ctrlrange="-1 2"': [],
+    'kv="3" input="vel"': [],
+    'kv="3" input="vel ff" ctrlrange="-1 2" ffrange="-.5 .5"': [],
+    'kp="30" dampratio="0.7"': [],
+    'kp="30" dampratio="0.7" input="pos"': [],
+    'kp="30" ki="20" kv="1" posrange="-1 1" velrange="-2 3"': ["integral"],
+    'kp="30" ki="20" dampratio="0.5" imax="0.02" input="pos ff"': ["integral"],
+    'kp="30" kv="1" slewmax="5"': ["setpoint"],
+    'kp="30" ki="20" kv="1" slewmax="5" imax="0.01" gear="3" input="pos vel ff" '
+    'delay="0.0025" nsample="5"': ["setpoint", "integral"],
+}
+KINDS = [*(("dcmotor", motor) for motor in RICH), *(("pid", motor) for motor in PIDS)]
+STATES = RICH | PIDS
 
 
-@pytest.mark.parametrize("motor", RICH)
-def test_motors_with_states_are_mujocos(tmp_path, motor):
-    model, robot = rich(tmp_path, motor)
+def rich(tmp_path, motor, kind="dcmotor"):
+    plain = ""
+    if kind == "dcmotor":
+        plain = ("" if "motorconst" in motor else 'motorconst="0.2"') + ' resistance="2"'
+    return loaded(tmp_path, f'<{kind} name="m" joint="j" {plain} {motor}/>')
+
+
+@pytest.mark.parametrize(("kind", "motor"), KINDS)
+def test_motors_with_states_are_mujocos(tmp_path, kind, motor):
+    model, robot = rich(tmp_path, motor, kind)
     assert robot.warnings == loaded(tmp_path, '<motor joint="j"/>')[1].warnings
-    (actuator,), states = robot.actuators, RICH[motor]
+    (actuator,), states = robot.actuators, STATES[motor]
     assert actuator.has_activations == bool(states)
     if len(states) > 1:
         assert robot.activation_names == tuple(f"m:{state}" for state in states)
@@ -167,19 +215,36 @@ def test_motors_with_states_are_mujocos(tmp_path, motor):
     assert ours == pytest.approx(theirs, rel=1e-9, abs=1e-9)
 
 
-@pytest.mark.parametrize("motor", RICH)
-def test_written_motors_have_the_same_law(tmp_path, motor):
-    _, robot = rich(tmp_path, motor)
+@pytest.mark.parametrize(("kind", "motor"), KINDS)
+def test_written_motors_have_the_same_law(tmp_path, kind, motor):
+    _, robot = rich(tmp_path, motor, kind)
     robosim.save(robot, tmp_path / "written.xml")
     again = robosim.load(tmp_path / "written.xml")
     model = mujoco.MjModel.from_xml_path(str(tmp_path / "written.xml"))
     model.opt.timestep = 1e-3
     assert again.control_names == robot.control_names
-    start = np.full(len(RICH[motor]), 0.004) if RICH[motor] else None
+    start = np.full(len(STATES[motor]), 0.004) if STATES[motor] else None
     controls = np.random.default_rng(5).normal(0, 6, (60, model.nu))
     theirs, ours = stepped(model, robot, controls, start)
     assert ours == pytest.approx(theirs, rel=1e-9, abs=1e-9)
     assert stepped(model, again, controls, start)[1] == pytest.approx(theirs, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "told"),
+    [('input="vel" ki="1"', "'ki' and 'slewmax' need the input pos"),
+     ('input="ff" slewmax="1"', "'ki' and 'slewmax' need the input pos"),
+     ('slewmax="-1"', "'slewmax' must not be negative, not -1"),
+     ('ki="1" imax="-2"', "'imax' must not be negative, not -2"),
+     ('input="pos force"', "'input' must be among these, or none, not 'force'"),
+     ('kv="1" dampratio="1"', "'dampratio' must not be negative, nor beside 'kv'; not 1"),
+     ('velrange="2 1"', "'velrange' must be from a lower to a higher number")],
+)  # fmt: skip
+def test_controllers_that_neither_takes(tmp_path, attributes, told):
+    with pytest.raises(ValueError, match=r"."):
+        loaded(tmp_path, f'<pid joint="j" {attributes}/>')
+    with pytest.raises(LoadError, match=told):
+        robosim.load(tmp_path / "m.xml")
 
 
 def test_a_motor_settles_at_its_controls(tmp_path):

@@ -9,6 +9,7 @@ from lxml import etree
 
 from robosim import quaternions
 from robosim.description.actuator import Actuator
+from robosim.description.electric_motor import ElectricMotor
 from robosim.description.hill_muscle import HillMuscle
 from robosim.description.muscle import Muscle
 from robosim.loaders.writers.mjcf.document import Document
@@ -120,9 +121,12 @@ def _limits(what: str, limits: tuple[float, float]) -> dict[str, str]:
 def _motor(
     document: Document, actuators: etree._Element, actuator: Actuator, attributes: dict[str, str]
 ) -> None:
-    """A motor with a law of its own, as a <dcmotor>."""
+    """A motor with a law of its own, as a <dcmotor>, or a <pid> if only that has it."""
     motor = actuator.motor
     assert motor is not None
+    if motor.holds or motor.ranges:
+        _pid(document, actuators, actuator, motor, attributes)
+        return
     lower, upper = actuator.force_range
     if lower != -upper:
         document.lost.add("motors whose forces have other limits in both directions", actuator.name)
@@ -149,6 +153,32 @@ def _motor(
     if motor.friction is not None:
         attributes["lugre"] = text(dataclasses.astuple(motor.friction))
     child(actuators, "dcmotor", **attributes, **_limits("ctrl", actuator.control_range))
+
+
+def _pid(
+    document: Document,
+    actuators: etree._Element,
+    actuator: Actuator,
+    motor: ElectricMotor,
+    attributes: dict[str, str],
+) -> None:
+    """A controller without a circuit, as a <pid>."""
+    circuit = motor.time_constant or motor.thermal_capacity or np.isfinite(motor.voltage_limit)
+    if circuit or any(motor.cogging) or motor.friction is not None or "voltage" in motor.inputs:
+        document.lost.add("motors with a circuit whose integrals are held", actuator.name)
+        return
+    kp, ki, kv = motor.gains
+    attributes |= {"input": " ".join(motor.inputs), "kp": text(kp), "ki": text(ki), "kv": text(kv)}
+    for name, limit in (("imax", motor.integral_limit), ("slewmax", motor.slew_limit)):
+        if np.isfinite(limit):
+            attributes[name] = text(limit)
+    ranges = motor.ranges or [actuator.control_range] * len(motor.inputs)
+    for word, ends in zip(motor.inputs, ranges, strict=True):
+        if np.any(np.isfinite(ends)):
+            attributes[f"{word}range"] = text(np.clip(ends, -1e9, 1e9))
+            if word == "pos":
+                attributes["ctrllimited"] = "true"
+    child(actuators, "pid", **attributes, **_limits("force", actuator.force_range))
 
 
 def _curves(muscle: Muscle) -> Array:
