@@ -46,7 +46,7 @@ GHOSTS = ((0.13, 0.45, 0.85), (0.85, 0.35, 0.1), (0.2, 0.6, 0.3))
 GHOST_OPACITY = 0.38
 COARSE = 0.4  # pixels that an edge of the cells of a level may be seen as, seen from nearest
 SMALL = 40_000  # pixels of a picture that a second thread does not make faster
-BAND = 64  # rows of samples that a thread takes at a time
+BAND = 64  # fewest rows that a thread takes at a time
 
 
 class Drawer:
@@ -429,7 +429,9 @@ class Drawer:
     def _bands(self, rows: int) -> Sequence[tuple[int, int]]:
         if self._threads == 1:
             return [(0, rows)]
-        edges = [*range(0, rows, BAND), rows]
+        # Each band goes through all triangles, and some are left for a thread that is done early.
+        band = max(BAND, rows // (4 * self._threads))
+        edges = [*range(0, rows, band), rows]
         return list(itertools.pairwise(edges))
 
     def _do(self, jobs: Sequence[Callable[[int], Any]]) -> None:

@@ -15,6 +15,7 @@ PART = np.dtype(  # a shape, which several may have the triangles of
         ("vertices", "i8", (2,)),  # from, to
         ("faces", "i8", (2,)),
         ("placed", "i8"),  # the first of its vertices among those that are placed
+        ("rows", "f8", (2,)),  # of samples from which to which it is seen
         ("number", "i8"),  # that of its first triangle among those of all parts
         ("texture", "i8"),  # the first of the levels of its texture, or -1
         ("levels", "i8"),

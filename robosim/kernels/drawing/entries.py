@@ -4,6 +4,8 @@ The address leads to a `Drawing` (`robosim.compiled.drawing`). `thread` chooses 
 `samples` is the number of samples along each edge of a pixel.
 """
 
+from math import inf
+
 from robosim.kernels.compiler.jit import entry, kernel
 from robosim.kernels.compiler.known import load_drawing
 from robosim.kernels.drawing.shading import FAR, background, depth_at, hides, shade
@@ -23,6 +25,7 @@ def place_parts(address, samples):
             continue
         a, b = part.vertices[0], part.vertices[1]
         move(part.to_camera, part.from_camera, on.meshes.vertices, a, b, part.placed, placed)
+        top, bottom = inf, -inf
         for n in range(part.placed, part.placed + b - a):
             z = placed[n, 2] + 0.0
             seen[n, 2] = 0.0
@@ -30,6 +33,10 @@ def place_parts(address, samples):
                 see(placed[n, 0], placed[n, 1], z, view.focal, view.middle, seen[n])
                 seen[n, 0] *= samples
                 seen[n, 1] *= samples
+                top, bottom = min(top, seen[n, 1] + 0.0), max(bottom, seen[n, 1] + 0.0)
+            else:
+                top, bottom = -inf, inf
+        part.rows[0], part.rows[1] = top, bottom
 
 
 @entry
@@ -70,7 +77,7 @@ def find_nearest(address, thread, samples, begin, end, first, last, over):
     focal, near = samples * view.focal, view.near
     for p in range(begin, end):
         part = on.parts[p]
-        if part.shown == 0:
+        if part.shown == 0 or part.rows[0] > last + 1.0 or part.rows[1] < first - 1.0:
             continue
         if over == 1:
             fill_part(

@@ -120,9 +120,10 @@ def fill_seen(seen, a, b, c, cull, number, first, last, nearness, numbers):
 
     `cull` is 1 or -1: a triangle with an area of this sign, in rows and columns, is left out.
     """
-    x0, y0 = seen[a, 0] + 0.0, seen[a, 1] + 0.0
-    x1, y1 = seen[b, 0] + 0.0, seen[b, 1] + 0.0
-    x2, y2 = seen[c, 0] + 0.0, seen[c, 1] + 0.0
+    y0, y1, y2 = seen[a, 1] + 0.0, seen[b, 1] + 0.0, seen[c, 1] + 0.0
+    if max(y0, y1, y2) < first or min(y0, y1, y2) > last + 1.0:
+        return
+    x0, x1, x2 = seen[a, 0] + 0.0, seen[b, 0] + 0.0, seen[c, 0] + 0.0
     if cull != 0 and cull * ((x1 - x0) * (y2 - y0) - (x2 - x0) * (y1 - y0)) > 0.0:
         return
     z0, z1, z2 = seen[a, 2] + 0.0, seen[b, 2] + 0.0, seen[c, 2] + 0.0
