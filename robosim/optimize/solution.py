@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from robosim.description.mechanism import Mechanism
 from robosim.optimize.feedback import Feedback
 from robosim.validation import Array
+
+if TYPE_CHECKING:
+    from robosim.log import Log
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,36 @@ class Solution:
     def converged(self) -> bool:
         """Whether the status is "converged"."""
         return self.status == "converged"
+
+    def replay(
+        self, sim: Any = None, *, seconds: float | None = None, peer: str | None = None
+    ) -> Log:
+        """Follow the trajectory by its `controller`, from its start on.
+
+        Parameters
+        ----------
+        sim : Simulation, MinimalSimulation, or None
+            What takes the steps; None: a `Simulation` with the same time step.
+        seconds : float or None [s]
+            Duration; None: that of the trajectory.
+        peer : None or "mujoco"
+            Where steps are taken: in `sim`, or in MuJoCo with the same time step and torques.
+
+        Returns
+        -------
+        Log
+
+        Raises
+        ------
+        OptionError
+            For another peer.
+        PeerError
+            If MuJoCo is not installed, does not have the robot, or is unstable.
+        """
+        from robosim.optimize.replays import replayed
+
+        span = float(self.t[-1] - self.t[0]) if seconds is None else seconds
+        return replayed(self.controller(), self.q[0], self.v[0], span, sim, peer)
 
     def controller(self) -> Feedback:
         """A controller for `run` and others, with the torques, the feedback and the same limits."""

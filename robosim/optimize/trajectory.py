@@ -184,6 +184,54 @@ class Trajectory:
         # The rows satisfy this simulation's steps only approximately.
         return lqr(sim, q, v, u, Q, R, final=final, contact_speed=contact_speed, tolerance=np.inf)
 
+    def replay(
+        self,
+        sim: Differentiable | None = None,
+        Q: ArrayLike = 1.0,
+        R: ArrayLike = 1.0,
+        *,
+        final: ArrayLike | None = None,
+        contact_speed: float | None = None,
+        seconds: float | None = None,
+        peer: str | None = None,
+    ) -> Log:
+        """Follow the trajectory by its `controller`, from its start on.
+
+        Parameters
+        ----------
+        sim, Q, R, final, contact_speed
+            As for `controller`. Torques stay within effort limits.
+        seconds : float or None [s]
+            Duration; None: that of the trajectory.
+        peer : None or "mujoco"
+            Where steps are taken: in `sim`, or in MuJoCo with the same time step and torques. The
+            feedback is that of `sim`. MuJoCo's cone is elliptic, with an `impratio` of 10.
+
+        Returns
+        -------
+        Log
+
+        Raises
+        ------
+        StateError
+            If the trajectory is not feasible.
+        OptionError
+            For another peer.
+        PeerError
+            If MuJoCo is not installed, does not have the robot, or is unstable.
+        """
+        from robosim.optimize.feedback import Feedback
+        from robosim.optimize.replays import replayed
+
+        law = self.controller(sim, Q, R, final=final, contact_speed=contact_speed)
+        limit = self.robot.effort_limits
+        within = Feedback(
+            law.robot, law.q, law.v, law.tau, law.K, law.timestep, law.begin, lower=-limit,
+            upper=limit,
+        )  # fmt: skip
+        span = float(self.t[-1] - self.t[0]) if seconds is None else seconds
+        return replayed(within, self.q[0], self.v[0], span, sim, peer)
+
     def save(self, path: str | Path) -> Path:
         """Write an .npz file, which `load` reads."""
         path = Path(path)
