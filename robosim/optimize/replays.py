@@ -73,6 +73,7 @@ def _in_mujoco(feedback: Feedback, q: Array, v: Array, seconds: float) -> Log:
         if not run.step():
             raise PeerError(f"MuJoCo is unstable at {run.failed_at:.4g} s")
         gaps[k] = run.gap()
-    t, none = feedback.begin + dt * np.arange(n), np.zeros(n, dtype=np.int64)
+    t = np.asarray(feedback.begin + dt * np.arange(n), dtype=np.float64)
+    none = np.zeros(n, dtype=np.int64)
     chunk = Chunk(t, qs, vs, taus, none, none, np.zeros(n), gaps, np.zeros((n, 0)))
     return Log.from_chunks(robot, dt, [chunk])
