@@ -35,6 +35,7 @@ class Layout:
     seconds : float
     ends : mapping of "start" and "end" to q (nq,) and v (nv,), NaN for free values
     vias : knots with costs or constraints
+    periodic : whether the first and the last knot have rows together
 
     Attributes
     ----------
@@ -50,8 +51,9 @@ class Layout:
         seconds: float,
         ends: Mapping[str, tuple[Array, Array]],
         vias: Sequence[int],
+        periodic: bool = False,
     ) -> None:
-        self.vias = list(vias)
+        self.vias, self.periodic = list(vias), periodic
         self.model, self.parts, self.robot = model, parts, model.robot
         self.ends = ends
         dt = parts.dt
@@ -137,7 +139,8 @@ class Layout:
         knots = np.array(rows)
         order = np.concatenate(list(self.parts.groups().values()))
         steps = np.hstack((knots[:-1], knots[1:]))[order].ravel()
-        return np.concatenate((knots[0], steps, knots[-1], knots[self.vias].ravel()))
+        both = knots[[0, -1]].ravel() if self.periodic else np.zeros(0)
+        return np.concatenate((knots[0], steps, knots[-1], knots[self.vias].ravel(), both))
 
     def unknowns(self, begins: Guess, guess: Any) -> Array:
         """The unknowns w of a guess."""

@@ -92,6 +92,7 @@ class Problem:
         self._wanted: list[Wanted] = []
         self._touches: list[Touch] = []
         self._ends: dict[str, tuple[Array, Array]] = {}
+        self._free: list[int] | None = None  # velocities whose coordinates are not periodic
         for where in ("start", "end"):
             self._ends[where] = np.full(robot.nq, np.nan), np.full(robot.nv, np.nan)
 
@@ -156,6 +157,63 @@ class Problem:
                 f"{high.tolist()}"
             )
         self._wanted.append(Wanted(name, function, where, low, high, inner))
+        return self
+
+    def periodic(self, *free: str) -> Problem:
+        """Let the last state be the first one, as of a gait.
+
+        Parameters
+        ----------
+        free : names of coordinates (`robot.q_names`)
+            Coordinates that may end elsewhere, such as those in which a robot travels. Their
+            velocities are the same at both ends.
+
+        Raises
+        ------
+        OptionError
+            For an unknown name, or one of a free rotation.
+        """
+        plain = {self.robot.q_names[at]: k for k, at in self._model.plain}
+        for name in free:
+            if name not in plain:
+                raise OptionError(
+                    f"no coordinate '{name}' may end elsewhere; known: {', '.join(plain)}"
+                )
+        self._free = [plain[name] for name in free]
+        return self
+
+    def motors(self, speed: ArrayLike) -> Problem:
+        """Let the limits of torques fall with the speed, as those of motors do.
+
+        A torque that drives its coordinate is at most the effort limit times ``1 - rate / speed``.
+        A torque that brakes is limited by the effort limit alone.
+
+        Parameters
+        ----------
+        speed : float or (nu,) [rad/s or m/s]
+            No-load speeds, inf for none.
+
+        Raises
+        ------
+        OptionError
+            For speeds that are not positive, or a motor without an effort limit.
+        """
+        robot = self.robot
+        speeds = np.array(np.broadcast_to(np.asarray(speed, dtype=float), robot.nu))
+        limits, finite_ones = robot.effort_limits, np.flatnonzero(np.isfinite(speeds))
+        if not np.all(speeds > 0):
+            raise OptionError(f"speed must be positive, not {speeds.tolist()}")
+        for k in finite_ones:
+            if not np.isfinite(limits[k]):
+                raise OptionError(f"'{robot.actuated_names[k]}' needs an effort limit")
+        actuated = list(robot.actuated)
+
+        def left(at: Moment) -> list[Expression]:
+            slopes = {k: limits[k] / speeds[k] * at.v[actuated[k]] for k in finite_ones}
+            return [way * (at.u[k] + slope) for k, slope in slopes.items() for way in (1.0, -1.0)]
+
+        if len(finite_ones):
+            self.constrain(left, -np.inf, np.repeat(limits[finite_ones], 2), name="motors")
         return self
 
     def contact(
@@ -374,7 +432,8 @@ class Problem:
             raise OptionError(f"relaxation must be numbers of zero or more, not {relaxation!r}")
         self._refuse_untold_contacts()
         parts = self._transcription
-        layout = Layout(self._model, parts, self.seconds, self._ends, self._vias)
+        periodic = self._free is not None
+        layout = Layout(self._model, parts, self.seconds, self._ends, self._vias, periodic)
         begins = layout.begin(guess)
         program = self._program(parts, layout.closes)
         lower, upper = layout.limits(begins)
@@ -386,6 +445,7 @@ class Problem:
         ]
         times.append(np.array([self.seconds]))
         times += [np.array([self.dt * k]) for k in self._vias]
+        times += [np.zeros(1)] * periodic
         program.refuse_nan(w, layout.given(begins, float(stages[0])), times)
         answer: Answer | None = None
         done = 0
@@ -418,6 +478,9 @@ class Problem:
             (parts.end(*asked, moves), (first + stride * self.steps)[:, None]),
         ]
         blocks += [(parts.via(k, *asked), (first + stride * k)[:, None]) for k in self._vias]
+        if self._free is not None:
+            both = np.concatenate((first, first + stride * self.steps))
+            blocks.append((parts.period(self._free), both[:, None]))
         return Program(parts.unknowns, blocks)
 
     @property

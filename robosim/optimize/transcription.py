@@ -47,6 +47,7 @@ from robosim.optimize.touching import (
 )
 
 DYNAMICS, LOOPS, HOLDS = "dynamics", "loops and couplings", "contacts that hold"
+PERIOD = "period"
 Asked = Callable[[Moment], Expression]
 
 
@@ -427,6 +428,28 @@ class Transcription:
             still = [ca.dot(way, mark.velocity) for way in mark.ways] if moves else []
             add_planned(rows, touch, x, stand, gap, [still[i] for i in sticks if still])
         return self._finished("end", z, given, rows, (costs, wanted), point, bases)
+
+    def period(self, free: Sequence[int]) -> Local:
+        """The last knot has the state of the first, but for the coordinates of `free` velocities.
+
+        Unknowns and parameters are those of both knots.
+        """
+        first, before = self._knot("first")
+        last, after = self._knot("last")
+        given = ca.SX.sym("given", 2 * self.given)
+        own = given[: self.given][2:], given[self.given :][2:]
+        begins, ends = (
+            self._bases(part, at["q"]) for part, at in zip(own, (before, after), strict=True)
+        )
+        rows = Rows()
+        for k, _ in self.model.plain:
+            if k not in free:
+                rows.equal(PERIOD, after["q"][k] - before["q"][k])
+        for begin, end in zip(begins, ends, strict=True):
+            back = ca.vertcat(begin[0], -begin[1:4])
+            rows.equal(PERIOD, 2.0 * product(back, end)[1:4])
+        rows.equal(PERIOD, after["v"] - before["v"])
+        return Local(ca.vertcat(first, last), given, rows)
 
     def via(self, knot: int, costs: Sequence[Term], wanted: Sequence[Wanted]) -> Local:
         """Costs and constraints at one knot."""
