@@ -36,6 +36,7 @@ class Layout:
     ends : mapping of "start" and "end" to q (nq,) and v (nv,), NaN for free values
     vias : knots with costs or constraints
     periodic : whether the first and the last knot have rows together
+    durations : (2,) [s], the shortest and the longest, if the duration is unknown
 
     Attributes
     ----------
@@ -52,8 +53,9 @@ class Layout:
         ends: Mapping[str, tuple[Array, Array]],
         vias: Sequence[int],
         periodic: bool = False,
+        durations: tuple[float, float] | None = None,
     ) -> None:
-        self.vias, self.periodic = list(vias), periodic
+        self.vias, self.periodic, self.durations = list(vias), periodic, durations
         self.model, self.parts, self.robot = model, parts, model.robot
         self.ends = ends
         dt = parts.dt
@@ -156,7 +158,7 @@ class Layout:
                 for at, k in self.model.turns:
                     own[at : at + 3] = hinge_angles(base[k : k + 4], q[k : k + 4])
                 found += [own, forces[j]]
-        w = np.concatenate(found)
+        w = np.concatenate(found + [np.ones(1)] * parts.stretches)
         assert len(w) == parts.unknowns
         return w
 
@@ -211,7 +213,11 @@ class Layout:
         repeats = parts.stages - 1
         lower = np.tile(np.concatenate((least, np.tile(inner[0], repeats))), parts.steps + 1)
         upper = np.tile(np.concatenate((most, np.tile(inner[1], repeats))), parts.steps + 1)
-        lower, upper = lower[: parts.unknowns], upper[: parts.unknowns]
+        n = parts.unknowns - parts.stretches
+        lower, upper = lower[:n], upper[:n]
+        if self.durations is not None:
+            shortest, longest = np.array(self.durations) / self.times[-1]
+            lower, upper = np.append(lower, shortest), np.append(upper, longest)
         for at, _ in self.model.turns:  # below a quarter of a turn about the second hinge
             for k in range(len(self.knots)):
                 lower[k * parts.stride + at + 1] = -1.4
@@ -319,6 +325,7 @@ class Layout:
                 forces.append(knot[at["forces"]])
             else:
                 forces.append(w[first + robot.nv : first + parts.inner])
+        times = self.times * (w[-1] if parts.stretches else 1.0)
         points, own = np.array(q), np.array(forces)
         pushes = np.array([self._at(q[j], own[j])[3].ravel() for j in range(len(own))])
         named = {
@@ -326,8 +333,8 @@ class Layout:
             for k, touch in enumerate(parts.touches)
         }
         return Trajectory(
-            robot, answer.status, read_only(self.times[self.knots]), read_only(points[self.knots]),
-            read_only(np.array(v)), read_only(np.array(u)), read_only(self.times),
+            robot, answer.status, read_only(times[self.knots]), read_only(points[self.knots]),
+            read_only(np.array(v)), read_only(np.array(u)), read_only(times),
             read_only(points), named, read_only(parts.weight * own[:, :m]), dict(violation),
             answer.cost, iterations, tolerance, read_only(own),
             parts.smooth,

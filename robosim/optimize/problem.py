@@ -92,6 +92,7 @@ class Problem:
         self._wanted: list[Wanted] = []
         self._touches: list[Touch] = []
         self._ends: dict[str, tuple[Array, Array]] = {}
+        self._durations: tuple[float, float] | None = None
         self._free: list[int] | None = None  # velocities whose coordinates are not periodic
         for where in ("start", "end"):
             self._ends[where] = np.full(robot.nq, np.nan), np.full(robot.nv, np.nan)
@@ -157,6 +158,26 @@ class Problem:
                 f"{high.tolist()}"
             )
         self._wanted.append(Wanted(name, function, where, low, high, inner))
+        return self
+
+    def duration(self, shortest: float, longest: float) -> Problem:
+        """Let the duration be found, between two limits [s]; `seconds` is its guess.
+
+        Times of costs and constraints `at` knots stretch with it. A minimum of time is
+        ``cost(lambda at: at.t, at="end")``.
+
+        Raises
+        ------
+        OptionError
+            For limits that do not enclose `seconds`.
+        """
+        ends = positive("shortest", shortest), positive("longest", longest)
+        if not ends[0] <= self.seconds <= ends[1]:
+            raise OptionError(
+                f"the duration must be between limits that enclose {self.seconds:g} s, not from "
+                f"{ends[0]:g} to {ends[1]:g} s"
+            )
+        self._durations = ends
         return self
 
     def periodic(self, *free: str) -> Problem:
@@ -361,8 +382,9 @@ class Problem:
     def _transcription(self) -> Transcription:
         s = self.order // 2
         return Transcription(
-            self._model, self.steps, s, self.dt, self._touches, self._rows, self._held
-        )
+            self._model, self.steps, s, self.dt, self._touches, self._rows, self._held,
+            self._durations is not None,
+        )  # fmt: skip
 
     @property
     def unknowns(self) -> int:
@@ -433,7 +455,11 @@ class Problem:
         self._refuse_untold_contacts()
         parts = self._transcription
         periodic = self._free is not None
-        layout = Layout(self._model, parts, self.seconds, self._ends, self._vias, periodic)
+        if self._durations is not None and any(one.during is not None for one in self._touches):
+            raise OptionError("a schedule of contacts needs a duration that is given")
+        layout = Layout(
+            self._model, parts, self.seconds, self._ends, self._vias, periodic, self._durations
+        )
         begins = layout.begin(guess)
         program = self._program(parts, layout.closes)
         lower, upper = layout.limits(begins)
@@ -481,6 +507,12 @@ class Problem:
         if self._free is not None:
             both = np.concatenate((first, first + stride * self.steps))
             blocks.append((parts.period(self._free), both[:, None]))
+        if parts.stretches:
+            factor = parts.unknowns - 1
+            blocks = [
+                (local, np.vstack((columns, np.full((1, columns.shape[1]), factor))))
+                for local, columns in blocks
+            ]
         return Program(parts.unknowns, blocks)
 
     @property

@@ -98,9 +98,13 @@ class Transcription:
         Independent rows of loops and couplings.
     held : Held
         The places of contacts that hold.
+    stretches : bool
+        Whether the duration is unknown: the last unknown is the factor by which it is longer.
 
     Attributes
     ----------
+    h : float or expression [s]
+        Duration of a step, `dt` times the factor.
     knot, inner : int
         Numbers of unknowns of a knot, and of a control point between knots.
     weight : float [N]
@@ -118,8 +122,12 @@ class Transcription:
         touches: Sequence[Touch],
         rows: NDArray[np.int64],
         held: Held,
+        stretches: bool = False,
     ) -> None:
         self.model, self.steps, self.stages, self.dt = model, steps, stages, dt
+        self.stretches = stretches
+        self._factor: Expression = ca.SX.sym("factor") if stretches else 1.0
+        self.h: Expression = dt * self._factor
         self.held = held
         self.touches, self.rows, self.rule = tuple(touches), rows, lobatto(stages)
         robot = model.robot
@@ -129,7 +137,7 @@ class Transcription:
         self.inner = robot.nv + self.forces
         self.smooth = all(touch.holds for touch in self.touches)
         self.stride = self.knot + (stages - 1) * self.inner
-        self.unknowns = steps * self.stride + self.knot
+        self.unknowns = steps * self.stride + self.knot + stretches
         self.given = 2 + 4 * len(model.turns)  # time, relaxation, and quaternions of a knot
         self._dynamics = self._dynamics_of_a_point()
 
@@ -250,12 +258,12 @@ class Transcription:
         given_end: bool,
     ) -> Local:
         """One step with its scheduled contacts `stands`; `given_end`: its final q is given."""
-        model, rule, dt, s = self.model, self.rule, self.dt, self.stages
+        model, rule, dt, s = self.model, self.rule, self.h, self.stages
         begin, a = self._knot("begin")
         end, b = self._knot("end")
         middle = [ca.SX.sym(f"inner{k}", self.inner) for k in range(1, s)]
         given = ca.SX.sym("given", 2 * self.given)
-        t, relaxed = given[0], given[1]
+        t, relaxed = given[0] * self._factor, given[1]
         bases = self._bases(given[2 : self.given], a["q"])
         nv = model.robot.nv
         last = ca.SX(b["q"])
@@ -333,13 +341,16 @@ class Transcription:
         for one in wanted:
             for moment in inner.get(one.between, ()):
                 rows.within(one.name, value_of(one, moment), one.lower, one.upper)
-        local = Local(ca.vertcat(begin, *middle, end), given, rows)
+        local = self._local(ca.vertcat(begin, *middle, end), given, rows)
         for term in costs:
             if term.at == "all":
                 values = [scalar(term, moment) for moment in moments]
                 total = sum(dt * w * value for w, value in zip(rule.w, values, strict=True))
                 local.add_cost(term.name, total)
         return local
+
+    def _local(self, z: Expression, given: Expression, rows: Rows) -> Local:
+        return Local(ca.vertcat(z, self._factor) if self.stretches else z, given, rows)
 
     def _inside(
         self,
@@ -364,11 +375,11 @@ class Transcription:
                 sum(float(w) * value for w, value in zip(weights, values, strict=True))
                 for weights in (powers @ factors, climbs @ factors[1:])
             )
-            rates = slope / self.dt
+            rates = slope / self.h
             v = self.model.velocities(theta, rates)
             placed = self.model.place(theta, rates, bases)
             q, u = self.model.coordinates(theta, bases), first + part * (last - first)
-            found.append(Moment(self.model, placed, t + part * self.dt, q, v, u, {}))
+            found.append(Moment(self.model, placed, t + part * self.h, q, v, u, {}))
         return found
 
     def start(self, costs: Sequence[Term], wanted: Sequence[Wanted], closes: bool) -> Local:
@@ -409,7 +420,7 @@ class Transcription:
         if len(self.rows):
             value = self.model.closing(point.placed, point.theta)[self.rows.tolist()]
             rows.equal(LOOPS, ca.jtimes(value, point.theta, at["v"]))
-        ahead = self.rule.c[1] * self.dt
+        ahead = self.rule.c[1] * self.h
         if moves:
             self._rest(rows, point.touched)
         stands = [touch.touches((self.steps - 0.5) * self.dt) for touch in self.touches]
@@ -449,7 +460,7 @@ class Transcription:
             back = ca.vertcat(begin[0], -begin[1:4])
             rows.equal(PERIOD, 2.0 * product(back, end)[1:4])
         rows.equal(PERIOD, after["v"] - before["v"])
-        return Local(ca.vertcat(first, last), given, rows)
+        return self._local(ca.vertcat(first, last), given, rows)
 
     def via(self, knot: int, costs: Sequence[Term], wanted: Sequence[Wanted]) -> Local:
         """Costs and constraints at one knot."""
@@ -466,11 +477,11 @@ class Transcription:
 
     def _finished(self, where, z, given, rows, asked, point, bases):  # type: ignore[no-untyped-def]
         costs, wanted = asked
-        moment = self._moment(point, bases, given[0])
+        moment = self._moment(point, bases, given[0] * self._factor)
         for one in wanted:
             if one.at == where or (where == "end" and one.at in ("all", "knots")):
                 rows.within(one.name, value_of(one, moment), one.lower, one.upper)
-        local = Local(z, given, rows)
+        local = self._local(z, given, rows)
         for term in costs:
             if term.at == where:
                 local.add_cost(term.name, scalar(term, moment))

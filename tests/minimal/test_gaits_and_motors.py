@@ -1,4 +1,4 @@
-"""Plans that end as they begin, and limits of motors that fall with the speed."""
+"""Plans that end as they begin or as soon as they can, and motors that are weaker when fast."""
 
 from __future__ import annotations
 
@@ -80,6 +80,42 @@ def test_torques_fall_with_the_speed():
     assert held.cost > free.cost + 0.3
 
 
+@pytest.mark.parametrize("order", [2, 4])
+def test_the_shortest_time_is_that_of_full_forces(order):
+    """Over 2 m with 8 N and 2 kg: forwards for half of the time, and backwards."""
+    robot = cart()
+    joints = (replace(robot.joints[0], effort_limit=8.0), robot.joints[1])
+    problem = Problem(replace(robot, joints=joints), 3.0, 40, order).duration(0.5, 6.0)
+    problem.start(q=[0, 1, 0, 0, 0], v=np.zeros(4)).end(q=[2, 1, 0, 0, 0], v=np.zeros(4))
+    problem.cost(lambda at: at.t, at="end")
+    problem.cost(lambda at: 1e-3 * sum(at.u[k] ** 2 for k in range(1, 4)))
+    found = problem.solve()
+    assert found.feasible
+    shortest = 2 * np.sqrt(2.0 * 2.0 / 8.0)
+    assert shortest - 1e-4 < found.t[-1] < shortest + 0.01
+    assert found.u[1:18, 0] == pytest.approx(8 * np.ones(17), abs=1e-3)
+    assert found.u[23:-1, 0] == pytest.approx(-8 * np.ones(17), abs=1e-3)
+    (q,), (v,), _ = found.sample([found.t[-1] / 2])
+    assert q[0] == pytest.approx(1.0, abs=1e-3)
+    assert v[0] == pytest.approx(4.0 * found.t[-1] / 2, rel=0.02)
+
+
+def test_a_duration_has_limits():
+    """The least effort takes the longest time; effort is an integral over the found time."""
+    found = []
+    for shortest, longest in ((1.0, 1.0), (0.5, 1.0)):
+        problem = Problem(cart(), 1.0, 10).duration(shortest, longest)
+        problem.start(q=[0, 1, 0, 0, 0], v=np.zeros(4)).end(q=[1, 1, 0, 0, 0], v=np.zeros(4))
+        problem.cost(lambda at: sum(at.u[k] ** 2 for k in range(4)))
+        found.append(problem.solve())
+    given = Problem(cart(), 1.0, 10).start(q=[0, 1, 0, 0, 0], v=np.zeros(4))
+    given.end(q=[1, 1, 0, 0, 0], v=np.zeros(4)).cost(lambda at: sum(at.u[k] ** 2 for k in range(4)))
+    exact = given.solve()
+    for one in found:
+        assert one.t[-1] == pytest.approx(1.0, abs=1e-6)
+        assert one.cost == pytest.approx(exact.cost, rel=1e-6)
+
+
 def test_bad_input():
     problem = Problem(cart(), seconds=1.0, steps=4)
     with pytest.raises(
@@ -88,6 +124,8 @@ def test_bad_input():
         problem.periodic("ball.x")
     with pytest.raises(OptionError, match="speed must be positive, not"):
         problem.motors([1.0, 1.0, 0.0, 1.0])
+    with pytest.raises(OptionError, match="must be between limits that enclose 1 s, not from 2"):
+        problem.duration(2.0, 3.0)
     unlimited = Problem(builders.pendulum(), seconds=1.0, steps=4)
     with pytest.raises(OptionError, match="needs an effort limit"):
         unlimited.motors(3.0)
