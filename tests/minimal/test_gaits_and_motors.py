@@ -97,7 +97,7 @@ def test_the_shortest_time_is_that_of_full_forces(order):
     assert found.u[23:-1, 0] == pytest.approx(-8 * np.ones(17), abs=1e-3)
     (q,), (v,), _ = found.sample([found.t[-1] / 2])
     assert q[0] == pytest.approx(1.0, abs=1e-3)
-    assert v[0] == pytest.approx(4.0 * found.t[-1] / 2, rel=0.02)
+    assert v[0] == pytest.approx(4.0 * found.t[-1] / 2, rel=0.03)
 
 
 def test_a_duration_has_limits():
