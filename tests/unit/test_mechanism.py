@@ -75,7 +75,7 @@ def test_bad_contacts(changes, message):
 
 
 BAD_GEOMETRY = [
-    ({"kind": "cone"}, r"unknown geometry kind 'cone' \(known: box"),
+    ({"kind": "torus"}, r"unknown geometry kind 'torus' \(known: box"),
     ({"kind": "box", "size": (1, 1)}, r"size of a box must have shape \(3,\)"),
     ({"kind": "sphere", "size": (-1,)}, r"size of a sphere must be positive, not \[-1.0\]"),
     ({"kind": "mesh"}, "a mesh needs vertices and faces"),
