@@ -54,8 +54,8 @@ def load(
     Parameters
     ----------
     source : str, path, yourdfpy.URDF or mujoco.MjSpec
-        A built-in name ("a1", "cube"), or the path of a .urdf, .xacro, .sdf or MJCF .xml file, or
-        of a .usda, .usd, .usdc or .usdz one. Or the name of a robot of an installed
+        A built-in name ("a1", "cube"), or the path of a .urdf, .xacro, .sdf or MJCF .xml file. Or
+        the path of a USD stage: .usda, .usd, .usdc or .usdz. Or the name of a robot of an installed
         example-robot-data, such as "a1_description" or "example-robot-data:a1". Or
         "robot_descriptions:NAME", which may download the robot. Or the text of a URDF, SDF or MJCF
         file, which begins with "<"; its files are searched for in `package_dirs`.
@@ -77,8 +77,8 @@ def load(
     obstacles
         Obstacles for its collision geometry; see `Mechanism.with_contacts`.
     self_collision : bool, "file" or None
-        Whether bodies of one robot collide with each other; "file": only links with
-        ``<selfCollide>`` in a URDF, or those that an SDF or USD wants; for MJCF the same as True.
+        Whether bodies of one robot collide with each other. "file": only links with
+        ``<selfCollide>`` in a URDF, or those that an SDF or USD wants. For MJCF "file" is True.
         None: False, and a warning counts the pairs that the file wants to collide. Different
         robots of one file collide as it says.
     srdf : path or None

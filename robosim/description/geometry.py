@@ -79,9 +79,8 @@ class Geometry(Frozen):
     size : tuple of float [m]
         Box: full edge lengths (x, y, z). Sphere: (radius,), 0 for a point. Cylinder:
         (radius, length) along z. Capsule: (radius, length of the straight part) along z. Ellipsoid:
-        semi-axes (x, y, z). Cone: (radius of the base, length) or (radius, length, radius of the
-        top) along z, with its base at -length / 2; the top is the smaller one, and by default the
-        apex. Mesh: ().
+        semi-axes (x, y, z). Cone: (radius of the base, length, radius of the top) along z, with the
+        base at -length / 2. Without the last one the top is an apex. Mesh: ().
     position : (3,) [m], of the shape's origin, in body axes from the centre of mass
     quaternion : (4,), shape to body axes
     vertices : (n, 3) [m] or None, faces : (m, 3) int or None

@@ -186,8 +186,8 @@ class Problem:
         Parameters
         ----------
         free : names of coordinates (`robot.q_names`)
-            Coordinates that may end elsewhere, such as those in which a robot travels. Their
-            velocities are the same at both ends.
+            Coordinates that may end elsewhere, such as those in which a robot travels. Velocities
+            are the same at both ends.
 
         Raises
         ------
