@@ -37,6 +37,7 @@ def _take(sim: Simulation) -> None:
     """The first steps and readings of a typical session."""
     sim.step(np.zeros(sim.robot.nu))
     sim.run(3 * sim.timestep, "stand" if sim.robot.nu > 6 else "zero")
+    assert len(sim.torques) == sim.robot.nv
     sim.set_state(sim.q, sim.v)
     sim.contacts()
     sim.min_gap()
