@@ -354,7 +354,8 @@ class MaximalLinearizer(Linearizer[Simulation]):
         forces = np.zeros((len(q), self._widths[2]))
         forces[:, sim.robot.actuated] = torques
         loads = sim.parts.loads
-        held = loads.external["w"], self._gains, loads.controls
+        # A start removes external forces.
+        held = np.zeros_like(loads.external["w"]), self._gains, loads.controls
         rows = zip(q, v, forces, times.tolist(), strict=True)
         found = self.of_given([Given(*row[:3], held[0], held[1], row[3], held[2]) for row in rows])
         return [one if isinstance(one, ConvergenceError) else self._told(one) for one in found]

@@ -69,8 +69,9 @@ class Along:
             )
             for k, one in enumerate(some, first):
                 if isinstance(one, ConvergenceError):
-                    sim.set_state(q[k], v[k], float(times[k]))
-                    found.append(_smoother(sim, tau[k], contact_speed, one.of_state(k)))
+                    alone = sim.copy()
+                    alone.set_state(q[k], v[k], float(times[k]))
+                    found.append(_smoother(alone, tau[k], contact_speed, one.of_state(k)))
                 else:
                     found.append(_steps(one))
         return _joined(found)

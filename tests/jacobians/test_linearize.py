@@ -26,7 +26,7 @@ from robosim import (
     quaternions,
 )
 from robosim.controllers import PD
-from robosim.linearization.linearization import linearize_each
+from robosim.linearization.linearization import linearize_each, linearize_rows
 from robosim.linearization.parameters import parameter
 from robosim.models import builders
 from robosim.optimize.derivatives import along
@@ -214,13 +214,16 @@ def test_a_step_without_derivatives_takes_smoother_ones(monkeypatch):
     v[:, 2] = -0.1, -0.2, -0.3
     error = ConvergenceError(0.0, 1.0, 1, 1, "sphere")
 
-    def failing(sims, *given):
-        found = linearize_each(sims, *given)
-        # The one that has failed is done again by itself.
-        return [found[0], error, found[2]] if len(sims) == 3 else found
+    def failing(sim, q, *given):
+        found = linearize_rows(sim, q, *given)
+        assert len(found) == 3
+        return [found[0], error, found[2]]  # which is done again by itself
 
-    monkeypatch.setattr("robosim.optimize.derivatives.linearize_each", failing)
+    monkeypatch.setattr("robosim.optimize.derivatives.linearize_rows", failing)
+    sim.apply_wrench("sphere", force=(0.0, 0.0, 5.0))  # which a start removes
+    before = sim.q
     steps = along(sim, q, v, np.zeros((3, 0)), 0.0, speed)
+    np.testing.assert_array_equal(sim.q, before)
     for k, smooth in enumerate((speed, 10 * speed, speed)):
         sim.set_state(q[k], v[k])
         np.testing.assert_array_equal(steps.A[k], linearize(sim, contact_speed=smooth).A)
