@@ -244,7 +244,8 @@ def goes_through(contact, before, after, t):
     """
     if contact.kind == OVAL_EDGE or contact.kind == OVAL_PAIR:
         place_contact(contact, before, t)
-        assign(t.w, t.S_b[0])
+        for i in range(3):
+            t.S_b[0, i] = t.w[i]
         place_contact(contact, after, t)
         return dot(t.S_b[0], t.w) < 0.0
     if contact.kind != ROUND:
