@@ -13,7 +13,7 @@ import io
 import json
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,6 +22,7 @@ from lxml import etree
 from numpy.typing import NDArray
 
 from robosim import safe_xml
+from robosim.description.body import Geometry
 from robosim.errors import LoadError
 from robosim.extras import is_there, needed
 from robosim.loaders import disk_cache
@@ -31,6 +32,8 @@ from robosim.version import install
 
 Array = NDArray[np.float64]
 Colour = tuple[float, float, float, float]
+GREY: Colour = (0.7, 0.7, 0.7, 1.0)
+"""Colour of what has none in its file."""
 
 FORMATS = (".dae", ".stl", ".obj", ".glb", ".gltf")
 # Larger files are refused, which bounds time and memory; docs/loading.md has measurements.
@@ -53,6 +56,27 @@ class MeshPart(NamedTuple):
     colour: Colour | None
     uv: Array | None  # (n, 2)
     texture: bytes | None  # PNG or JPEG
+
+
+def drawn(
+    parts: Sequence[MeshPart], colour: Colour | None, place: Mapping[str, Any]
+) -> list[Geometry]:
+    """Parts of a mesh as geometries, with the fields of `place`.
+
+    A colour of the model file has precedence over the mesh's, but not over its texture.
+    """
+    return [
+        Geometry(
+            "mesh",
+            vertices=part.vertices,
+            faces=part.faces,
+            rgba=(None if part.texture else colour) or part.colour or GREY,
+            uv=part.uv,
+            texture=part.texture,
+            **place,
+        )
+        for part in parts
+    ]
 
 
 class MeshCache:

@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 from robosim import quaternions
 from robosim.description.body import Geometry
 from robosim.errors import LoadError, MissingExtraError, MissingFileError
-from robosim.loaders.meshes import Colour, MeshCache
+from robosim.loaders.meshes import GREY, Colour, MeshCache, drawn
 from robosim.loaders.packages import FileFinder
 from robosim.loaders.tree import Group, PlacedLink, origin
 
 Array = NDArray[np.float64]
 
-GREY: Colour = (0.7, 0.7, 0.7, 1.0)
 THICKNESS = 1e-6  # [m], of a plate or disc without thickness
 
 
@@ -124,19 +123,7 @@ class Shapes:
                 raise LoadError(f"mesh {error}", element=element) from error
             self.unread.append(str(error))
             return []
-        return [
-            Geometry(
-                "mesh",
-                vertices=part.vertices,
-                faces=part.faces,
-                # The colour of the URDF has precedence over the mesh's, but not over its texture.
-                rgba=(None if part.texture else colour) or part.colour or GREY,
-                uv=part.uv,
-                texture=part.texture,
-                **place,
-            )
-            for part in parts
-        ]
+        return drawn(parts, colour, place)
 
 
 def _clipped(rgba: Any) -> Colour:

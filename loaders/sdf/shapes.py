@@ -14,7 +14,7 @@ from robosim.description.obstacles import HalfSpace
 from robosim.description.surfaces import Anisotropy
 from robosim.errors import LoadError, MissingExtraError, MissingFileError
 from robosim.loaders.gazebo import Extensions
-from robosim.loaders.meshes import Colour, MeshCache
+from robosim.loaders.meshes import GREY, Colour, MeshCache, drawn
 from robosim.loaders.notes import Notes
 from robosim.loaders.options import LoadOptions
 from robosim.loaders.pose import Pose
@@ -22,7 +22,6 @@ from robosim.loaders.sdf.nodes import Node
 
 Array = NDArray[np.float64]
 
-GREY: Colour = (0.7, 0.7, 0.7, 1.0)
 SHAPES = ("box", "sphere", "cylinder", "capsule", "ellipsoid", "cone", "mesh", "plane", "heightmap")
 _REFUSED = ("polyline", "image")
 
@@ -160,18 +159,7 @@ class Shapes:
                 raise shape.refusal(f"mesh {error}") from error
             self._notes.add(f"meshes that cannot be read are not drawn: {error}")
             return []
-        return [
-            Geometry(
-                "mesh",
-                vertices=part.vertices,
-                faces=part.faces,
-                rgba=(None if part.texture else colour) or part.colour or GREY,
-                uv=part.uv,
-                texture=part.texture,
-                **where,
-            )
-            for part in parts
-        ]
+        return drawn(parts, colour, where)
 
     def _colour(self, node: Node) -> Colour | None:
         """The diffuse colour of a visual, or its ambient one, with its transparency."""

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from robosim.loaders.meshes import GREY, Colour
 from robosim.loaders.notes import Notes
 from robosim.loaders.usd.library import library
-from robosim.loaders.usd.shapes import GREY, Colour
 from robosim.loaders.usd.stage import Stage
 
 _COLOURS = ("diffuseColor", "diffuse_color_constant")

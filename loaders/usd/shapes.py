@@ -16,10 +16,8 @@ from robosim.loaders.usd.library import library
 from robosim.loaders.usd.stage import LARGEST_NUMBER, Placed, Stage
 
 Array = NDArray[np.float64]
-Colour = tuple[float, float, float, float]
 
 SHAPES = ("Cube", "Sphere", "Cylinder", "Capsule", "Cone", "Plane", "Mesh")
-GREY: Colour = (0.7, 0.7, 0.7, 1.0)
 # Turns of z to the axis that a prim names.
 _TO_AXIS = {
     "Z": np.eye(3),

@@ -27,13 +27,8 @@ def follower(
     most: float = np.inf,
 ) -> Feedback:
     """LQR about a plan, with torques within effort limits, and none above `most` [N m]."""
-    from robosim.optimize import Feedback
-
     law = plan.controller(sim, Q=Q, R=R, final=final, contact_speed=contact_speed)
-    limit = np.minimum(sim.robot.effort_limits, most)
-    return Feedback(
-        sim.robot, law.q, law.v, law.tau, law.K, sim.timestep, lower=-limit, upper=limit
-    )
+    return law.limited(np.minimum(sim.robot.effort_limits, most))
 
 
 def followed(plan: Trajectory, sim: Simulation, follow: Feedback, seconds: float) -> Log:

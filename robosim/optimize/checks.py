@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from robosim.errors import OptionError
+from robosim.description.mechanism import Mechanism
+from robosim.errors import ControllerError, OptionError
 from robosim.validation import Array
 
 ROUNDING = 1e-9  # of the largest entry
@@ -52,3 +53,13 @@ def numbers(name: str, value: Any, *shapes: tuple[int, ...]) -> Array:
         what = "not all finite" if array.shape in shapes else str(array.shape)
         raise OptionError(f"{name} must be finite numbers of shape {wanted}, not {what}")
     return array
+
+
+def check_coordinates(model: Mechanism, robot: Mechanism) -> None:
+    """Raise a ControllerError for a robot with other coordinates or motors than a model's."""
+    names = [(one.q_names, one.v_names, one.actuated_names) for one in (model, robot)]
+    if names[0] != names[1]:
+        raise ControllerError(
+            f"the model '{model.name}' must have the coordinates and actuated joints of "
+            f"'{robot.name}', which it is to control"
+        )

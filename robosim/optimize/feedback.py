@@ -87,6 +87,14 @@ class Feedback(Compiled):
         )
         self._dynamics = Dynamics(robot) if dynamics is None else dynamics
 
+    def limited(self, limit: ArrayLike) -> Feedback:
+        """The same law with torques between ``-limit`` and a limit (nu,) [N m or N]."""
+        upper = np.asarray(limit, dtype=float)
+        return Feedback(
+            self.robot, self.q, self.v, self.tau, self.K, self.timestep, self.begin,
+            periodic=self.periodic, lower=-upper, upper=upper, dynamics=self._dynamics,
+        )  # fmt: skip
+
     def followed_by(self, other: Feedback) -> Feedback:
         """This law for all of its steps, followed by another law of the same robot.
 

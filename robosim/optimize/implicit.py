@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError, OptionError
 from robosim.formulation import Formulation
-from robosim.optimize.checks import numbers
+from robosim.optimize.checks import check_coordinates, numbers
 from robosim.optimize.configurations import (
     FRESH,
     Configurations,
@@ -208,7 +208,7 @@ class ContactMPC:
         """
         now = float(sim.time)
         if self.plan is None or now < self.begin:
-            self._check(sim)
+            check_coordinates(self.robot, sim.robot)
             self.plan = None
         if self.plan is None or now >= self._next - LATE * self.period:
             self._make(sim, now)
@@ -296,12 +296,3 @@ class ContactMPC:
             (1.0 - part) * plan.v[k] + part * plan.v[k + 1],
             plan.tau[k],
         )
-
-    def _check(self, sim: Formulation) -> None:
-        mine, other = self.robot, sim.robot
-        names = [(one.q_names, one.v_names, one.actuated_names) for one in (mine, other)]
-        if names[0] != names[1]:
-            raise ControllerError(
-                f"'{mine.name}' of the controller must have the coordinates and actuated joints of "
-                f"'{other.name}', which it is to control"
-            )

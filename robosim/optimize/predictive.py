@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robosim.errors import ControllerError, ConvergenceError
+from robosim.errors import ConvergenceError
 from robosim.formulation import Formulation
 from robosim.linearization.linearization import Differentiable
+from robosim.optimize.checks import check_coordinates
 from robosim.optimize.costs import Cost
 from robosim.optimize.feedback import LATE, Feedback
 from robosim.optimize.search import Search, bounds_of, check_model, speeds_of
@@ -129,7 +130,7 @@ class MPC:
         if plan is not None and now < plan.time:
             plan = None  # from an earlier run
         if plan is None:
-            self._check(sim)
+            check_coordinates(self.robot, sim.robot)
         # A plan that failed is tried again one period later.
         if plan is None or now >= self._next - LATE * self.period:
             plan = self.plan = self._planned(plan, sim, now)
@@ -177,12 +178,3 @@ class MPC:
         K = law.K[rows]
         K[now + h * np.arange(n) > law.begin + h * (n - 0.5)] = 0.0
         return self._search.law(law.q[rows], law.v[rows], law.tau[rows], K)
-
-    def _check(self, sim: Formulation) -> None:
-        mine, other = self.robot, sim.robot
-        names = [(one.q_names, one.v_names, one.actuated_names) for one in (mine, other)]
-        if names[0] != names[1]:
-            raise ControllerError(
-                f"the model '{mine.name}' must have the coordinates and actuated joints of "
-                f"'{other.name}', which it is to control"
-            )

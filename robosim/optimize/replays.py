@@ -10,13 +10,11 @@ from robosim.errors import OptionError, PeerError
 from robosim.log import Chunk, Log
 from robosim.optimize.feedback import Feedback
 from robosim.peers.conversions import from_mujoco, to_mujoco
-from robosim.peers.mujoco_run import MuJoCoRun, Settings, available
+from robosim.peers.mujoco_run import ON_FEET, MuJoCoRun, available
 from robosim.simulation import Simulation
 from robosim.validation import Array, positive
 from robosim.version import install
 
-SETTINGS = Settings(integrator="implicitfast", cone="elliptic", impratio=10.0)
-"""MuJoCo's settings for robots that touch the ground: an elliptic cone, and little slip."""
 PEERS = (None, "mujoco")
 
 
@@ -57,7 +55,7 @@ def _in_mujoco(feedback: Feedback, q: Array, v: Array, seconds: float) -> Log:
     if not available():
         raise PeerError(f"mujoco is not installed; get it with: {install('peers')}")
     robot, dt = feedback.robot, feedback.timestep
-    run = MuJoCoRun(robot, dt, SETTINGS)
+    run = MuJoCoRun(robot, dt, ON_FEET)
     run.set_state(*to_mujoco(robot, q, v, model=run.model))
     n = round(seconds / dt)
     qs, vs = np.empty((n, robot.nq)), np.empty((n, robot.nv))

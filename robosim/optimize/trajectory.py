@@ -220,17 +220,12 @@ class Trajectory:
         PeerError
             If MuJoCo is not installed, does not have the robot, or is unstable.
         """
-        from robosim.optimize.feedback import Feedback
         from robosim.optimize.replays import replayed
 
         law = self.controller(sim, Q, R, final=final, contact_speed=contact_speed)
-        limit = self.robot.effort_limits
-        within = Feedback(
-            law.robot, law.q, law.v, law.tau, law.K, law.timestep, law.begin, lower=-limit,
-            upper=limit,
-        )  # fmt: skip
+        law = law.limited(self.robot.effort_limits)
         span = float(self.t[-1] - self.t[0]) if seconds is None else seconds
-        return replayed(within, self.q[0], self.v[0], span, sim, peer)
+        return replayed(law, self.q[0], self.v[0], span, sim, peer)
 
     def save(self, path: str | Path) -> Path:
         """Write an .npz file, which `load` reads."""

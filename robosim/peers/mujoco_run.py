@@ -70,6 +70,10 @@ class Settings:
         return ", ".join(parts) or "default"
 
 
+ON_FEET = Settings(integrator="implicitfast", cone="elliptic", impratio=10.0)
+"""Settings for robots that touch the ground: an elliptic cone, and little slip."""
+
+
 def said(key: str, settings: str) -> str:
     """A peer's name for a sentence, with the settings that differ from MuJoCo's defaults."""
     return SAID[key] if settings == "default" else f"{SAID[key]} ({settings})"

@@ -16,14 +16,20 @@ from robosim.control.pd import PD, pd_torques
 from robosim.description.mechanism import Mechanism
 from robosim.errors import PeerError
 from robosim.peers.conversions import from_mujoco, to_mujoco
-from robosim.peers.mujoco_run import MuJoCoRun, Settings, available, controls_of, version
+from robosim.peers.mujoco_run import (
+    ON_FEET,
+    MuJoCoRun,
+    Settings,
+    available,
+    controls_of,
+    version,
+)
 from robosim.policies.policy import Policy
 from robosim.policies.track import Contacts, Felt, Samples, Track, touching
 from robosim.validation import Array
 from robosim.version import install
 
-SETTINGS = Settings(integrator="implicitfast", cone="elliptic", impratio=10.0)
-"""MuJoCo's settings for legged robots: an elliptic cone, and little slip."""
+SETTINGS = ON_FEET
 
 
 class MuJoCoPlay:

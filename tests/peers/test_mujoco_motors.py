@@ -67,6 +67,18 @@ OWN = ["", 'motorconst="0.05"', 'motorconst="0.05 0.07"', 'resistance="5"', 'sat
        'motorconst="0.05" resistance="5"', 'saturation="0 0 0"']  # fmt: skip
 
 
+def inheriting(tmp_path, kind, default, own):
+    """An actuator with the attributes of a class in both; None if neither takes it."""
+    chosen = 'class="c"' if "class" in default else ""
+    actuator, classes = f'<{kind} {chosen} joint="j" {own}/>', f"<default>{default}</default>"
+    try:
+        return loaded(tmp_path, actuator, classes)
+    except ValueError:
+        with pytest.raises(LoadError):
+            robosim.load(tmp_path / "m.xml")
+        return None
+
+
 @pytest.mark.parametrize("own", ["", 'kp="4"', 'kv="2"', 'ki="0" dampratio="1"', 'input="pos"'])
 @pytest.mark.parametrize(
     "default",
@@ -75,15 +87,10 @@ OWN = ["", 'motorconst="0.05"', 'motorconst="0.05 0.07"', 'resistance="5"', 'sat
      '<pid kp="7"/><default class="c"><pid kv="1" velrange="-1 1"/></default>'],
 )  # fmt: skip
 def test_controllers_inherit_as_in_mujoco(tmp_path, default, own):
-    chosen = 'class="c"' if "class" in default else ""
-    actuator, classes = f'<pid {chosen} joint="j" {own}/>', f"<default>{default}</default>"
-    try:
-        model, _ = loaded(tmp_path, actuator, classes)
-    except ValueError:
-        with pytest.raises(LoadError):
-            robosim.load(tmp_path / "m.xml")
+    found = inheriting(tmp_path, "pid", default, own)
+    if found is None:
         return
-    model, robot = loaded(tmp_path, actuator, classes)
+    model, robot = found
     assert len(robot.control_names) == model.nu
     data = mujoco.MjData(model)
     for q, v, *u in np.random.default_rng(1).normal(0, (1, 20, 2, 2), (10, 4)):
@@ -96,15 +103,10 @@ def test_controllers_inherit_as_in_mujoco(tmp_path, default, own):
 @pytest.mark.parametrize("own", OWN)
 @pytest.mark.parametrize("default", DEFAULTS)
 def test_motors_inherit_as_in_mujoco(tmp_path, default, own):
-    chosen = 'class="c"' if "class" in default else ""
-    actuator, classes = f'<dcmotor {chosen} joint="j" {own}/>', f"<default>{default}</default>"
-    try:
-        model, _ = loaded(tmp_path, actuator, classes)
-    except ValueError:
-        with pytest.raises(LoadError):
-            robosim.load(tmp_path / "m.xml")
+    found = inheriting(tmp_path, "dcmotor", default, own)
+    if found is None:
         return
-    model, robot = loaded(tmp_path, actuator, classes)
+    model, robot = found
     data = mujoco.MjData(model)
     for q, v, u in np.random.default_rng(1).normal(0, (1, 20, 10), (10, 3)):
         data.qpos[:], data.qvel[:], data.ctrl[:] = q, v, u
