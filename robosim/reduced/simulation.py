@@ -56,11 +56,11 @@ class ReducedSimulation(Contactless):
         [Sueda, Eq. 1.88], which lifts and slows down sliding bodies. "staggered" alternates
         between normal forces and friction [Sueda, Alg. 7]. None: no contacts. A contact is active
         if it is closed at the beginning of a step. Impacts are without restitution. Friction
-        depends on the direction of the slip: its two tangents are the x axis of the world,
-        projected onto the plane of contact, and the tangent across it. (y takes the place of x if
-        the normal is nearly along x.) Along these axes friction is mu times the normal force. On
-        the diagonals it is sqrt(2) times as much with "staggered", and 1 / sqrt(2) times as much
-        with "single". In `robosim.Simulation` friction is the same in all directions.
+        depends on the direction of the slip. One tangent is the x axis of the world, projected onto
+        the plane of contact, or the y axis if the normal is nearly along x. Along this tangent and
+        across it, friction is mu times the normal force. On the diagonals friction is sqrt(2) times
+        as much with "staggered", and 1 / sqrt(2) times as much with "single". In
+        `robosim.Simulation` friction is the same in all directions.
     baumgarte : float or None [1/s]
         alpha = beta = gamma of [Sueda, Eq. 1.82], the rate at which errors of loops, driven joints
         and limits are corrected. None: no correction; driven joints then follow their motions
