@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,7 +66,8 @@ def meetings_at(
     for one, force in met:
         place, gap = one.followed(E, near)
         speed = _speed(state, one.body, place)
-        sides, body = dict(scene[one.pair]), robot.bodies[one.body].name
+        sides: dict[int | None, Any] = dict(scene[one.pair])
+        body = robot.bodies[one.body].name
         if one.other is None:
             other = other_link = obstacle_name(sides[None])
         else:

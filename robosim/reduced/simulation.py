@@ -57,9 +57,9 @@ class ReducedSimulation(Contactless):
         between normal forces and friction [Sueda, Alg. 7]. None: no contacts. A contact is active
         if it is closed at the beginning of a step. Impacts are without restitution. Friction
         depends on the direction of the slip. One tangent is the x axis of the world, projected onto
-        the plane of contact, or the y axis if the normal is nearly along x. Along this tangent and
-        across it, friction is mu times the normal force. On the diagonals friction is sqrt(2) times
-        as much with "staggered", and 1 / sqrt(2) times as much with "single". In
+        the plane of contact. If the normal is nearly along x, the y axis takes its place. Along
+        this tangent and across it, friction is mu times the normal force. On the diagonals friction
+        is sqrt(2) times as much with "staggered", and 1 / sqrt(2) times as much with "single". In
         `robosim.Simulation` friction is the same in all directions.
     baumgarte : float or None [1/s]
         alpha = beta = gamma of [Sueda, Eq. 1.82], the rate at which errors of loops, driven joints
