@@ -80,7 +80,8 @@ class Group:
     unsolved : int
         Number of differences with a step that could not be solved with its derivatives.
     worst : float
-        Largest error of a column at its best length, over its largest derivative.
+        Largest error of a column at its best length, over its largest derivative; NaN before any
+        column is compared.
     where : str
         The column with this error.
     errors : list of (columns, lengths)
@@ -93,7 +94,7 @@ class Group:
     compared: int = 0
     crossing: int = 0
     unsolved: int = 0
-    worst: float = 0.0
+    worst: float = np.nan
     where: str = ""
     errors: list[Array] = field(default_factory=list)
 
@@ -107,7 +108,7 @@ class Group:
         self.errors.append(errors)
         best = np.where(np.isnan(errors), np.inf, errors).min(axis=1)
         best[~seen] = 0.0
-        if best.max() > self.worst:
+        if seen.any() and not best.max() <= self.worst:
             k = int(best.argmax())
             self.worst, self.where = float(best[k]), f"{names[k]} of state {self.states}"
 

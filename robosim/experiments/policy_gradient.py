@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -29,6 +29,7 @@ STARTS = 16  # initial states for the evaluation of policies, equal for all meth
 SEARCHED = 8  # initial states for an evaluation in the random search: as many as SIMD lanes
 EVERY = 5.0  # [s] of learning between two evaluations
 METHODS = {"gradients": COLOURS["ours"], "PPO": OTHERS[0], "random search": OTHERS[1]}
+SEEDS = 0, 1, 2
 Act = Callable[[Array], Array]
 
 
@@ -121,11 +122,11 @@ def policy_for(episodes: Episodes, random: np.random.Generator) -> Network:
     return Network((no, *HIDDEN, na), random, np.where(np.isfinite(most), most / 2.0, 1.0))
 
 
-def follow_gradients(problem: Problem, threads: int) -> Curve:
+def follow_gradients(problem: Problem, threads: int, seed: int) -> Curve:
     """Gradient ascent by Adam through whole episodes, with a rate that falls to zero."""
     from robosim.experiments.backpropagation import Adam, Episodes
 
-    task, random = problem.task, np.random.default_rng(0)
+    task, random = problem.task, np.random.default_rng(seed)
     episodes = Episodes(task, problem.episodes, threads, problem.most, problem.contact_speed)
     policy = policy_for(episodes, random)
     adam, rate, samples = Adam(len(policy.parameters)), problem.rate, 0
@@ -152,20 +153,20 @@ def follow_gradients(problem: Problem, threads: int) -> Curve:
     return curve
 
 
-def search_randomly(problem: Problem, threads: int) -> Curve:
+def search_randomly(problem: Problem, threads: int, seed: int) -> Curve:
     """The random search of [Bruedigam2023] for the parameters of the same policies."""
     from robosim.envs import RobotVectorEnv
     from robosim.experiments.backpropagation import Episodes
 
-    task, random, n = problem.task, np.random.default_rng(0), SEARCHED
+    task, random, n = problem.task, np.random.default_rng(seed), SEARCHED
     envs = RobotVectorEnv(task=task, num_envs=n, autoreset_mode="SameStep", threads=threads)
     policy = policy_for(Episodes(task, 1), random)
-    search, samples = RandomSearch(policy.parameters), 0
+    search, samples = RandomSearch(policy.parameters, seed=seed), 0
     curve = Curve(task, problem.seconds)
     while not curve.over:
         policy.parameters[:] = search.ask()
         # All have the same initial states, as a better policy is kept for good.
-        value = mean_reward(envs, lambda seen: policy(seen)[-1], task.most_steps, seed=1)
+        value = mean_reward(envs, lambda seen: policy(seen)[-1], task.most_steps, seed=seed + 1)
         samples += n * task.most_steps
         search.tell(value)
         policy.parameters[:] = search.best
@@ -173,15 +174,15 @@ def search_randomly(problem: Problem, threads: int) -> Curve:
     return curve
 
 
-def follow_ppo(problem: Problem, threads: int) -> Curve:
+def follow_ppo(problem: Problem, threads: int, seed: int) -> Curve:
     """PPO of Stable-Baselines3, with the settings that learn to walk; see `policies`."""
-    curve = Curve(problem.task, problem.seconds)
-    learn(problem.task, 0, problem.seconds, n=64, rounds=32, threads=threads, watched=curve.look)
+    curve, seconds = Curve(problem.task, problem.seconds), problem.seconds
+    learn(problem.task, seed, seconds, n=64, rounds=32, threads=threads, watched=curve.look)
     return curve
 
 
 def run(setup: Setup) -> Result:
-    """All methods on both tasks."""
+    """All methods on both tasks, with each seed."""
     from robosim.experiments.standing import Balance, StandUp
 
     short = setup.choose(1.0, 0.1)
@@ -193,17 +194,37 @@ def run(setup: Setup) -> Result:
             StandUp(seconds=1.5 * short), setup.choose(240.0, 1.0), 4, 5e-3, 0.25, 5.0, 1e-2, 0.75
         ),
     }
-    methods: dict[str, Callable[[Problem, int], Curve]] = {
+    methods: dict[str, Callable[[Problem, int, int], Curve]] = {
+        "PPO": follow_ppo,  # first, as a run without Stable-Baselines3 fails
         "gradients": follow_gradients,
         "random search": search_randomly,
-        "PPO": follow_ppo,
     }
     threads, curves = setup.choose(2, 1), {}
     for name, problem in problems.items():
         for method, learned in methods.items():
-            setup.note(f"{name}: {method}, {problem.seconds:g} s")
-            curves[name, method] = learned(problem, threads)
+            for seed in setup.choose(SEEDS, SEEDS[:1]):
+                setup.note(f"{name}: {method}, seed {seed}, {problem.seconds:g} s")
+                curves[name, method, seed] = learned(problem, threads, seed)
     return told_of(problems, curves)
+
+
+class Reached(NamedTuple):
+    """What a method came to with its worst seed, and with its best one."""
+
+    least: float  # smallest of the largest values of all seeds
+    samples: float  # largest number of actions until the value that is enough; inf: some never did
+    clock: float  # largest time until then [s]
+    fewest: float  # smallest number of actions until then, or all that a seed took
+
+    @classmethod
+    def by(cls, curves: Sequence[Curve], enough: float) -> Reached:
+        """Of the curves of all seeds."""
+        return cls(
+            min(curve.best for curve in curves),
+            max(curve.first(enough, "samples") for curve in curves),
+            max(curve.first(enough, "time") for curve in curves),
+            min(curve.fewest(enough) for curve in curves),
+        )
 
 
 def told_first(value: float, samples: float, clock: float) -> str:
@@ -213,51 +234,58 @@ def told_first(value: float, samples: float, clock: float) -> str:
     return f"from {value:g} on after {samples / 1e3:.0f} thousand actions, {clock:.0f} s"
 
 
-def told_of(problems: dict[str, Problem], curves: dict[tuple[str, str], Curve]) -> Result:
-    """The result of all methods."""
+def told_of(problems: dict[str, Problem], curves: dict[tuple[str, str, int], Curve]) -> Result:
+    """The result of all methods; gradients are judged by their worst seed, others by their best."""
     targets, sentences = [], []
+    seeds = max(seed for _, _, seed in curves) + 1
     for name, problem in problems.items():
         reached = {
-            method: (curve.best, curve.first(problem.enough, "samples"),
-                     curve.first(problem.enough, "time"))
-            for (task, method), curve in curves.items() if task == name
-        }  # fmt: skip
-        best, samples, _ = reached["gradients"]
-        value = f"{name}: value by gradients"
-        targets.append(Target(value, best, problem.enough, at_least=True, full_only=True))
-        others = [
-            curve.fewest(problem.enough)
-            for (task, method), curve in curves.items()
-            if task == name and method != "gradients"
-        ]
-        fewest = f"{name}: actions, over the fewest of others, or over all where these never do"
-        targets.append(Target(fewest, samples / min(others), 1.0, full_only=True))
+            method: Reached.by(
+                [curves[name, method, seed] for seed in range(seeds)], problem.enough
+            )
+            for method in METHODS
+        }
+        ours = reached["gradients"]
+        value = f"{name}: value by gradients, worst seed"
+        targets.append(Target(value, ours.least, problem.enough, at_least=True, full_only=True))
+        others = min(one.fewest for method, one in reached.items() if method != "gradients")
+        fewest = (
+            f"{name}: actions with the worst seed, over the fewest of others, or over all where "
+            "these never do"
+        )
+        targets.append(Target(fewest, ours.samples / others, 1.0, full_only=True))
         said = [
-            f"{method} {best:.2f} ({told_first(problem.enough, samples, clock)})"
-            for method, (best, samples, clock) in reached.items()
+            f"{method} {one.least:.2f} ({told_first(problem.enough, one.samples, one.clock)})"
+            for method, one in reached.items()
         ]
         sentences.append(f"{name}: {', '.join(said)}.")
+    if seeds > 1:
+        sentences.append(f"Values and times are those of the worst of {seeds} seeds.")
 
     def draw(figure: Figure) -> None:
         axes = panels(figure, len(problems), 2)
         for row, (name, problem) in zip(axes, problems.items(), strict=True):
-            for (task, method), curve in curves.items():
+            for (task, method, seed), curve in curves.items():
                 if task != name:
                     continue
+                label = method if seed == 0 else None
                 for axis, of in zip(row, ("samples", "time"), strict=True):
                     axis.plot([one[of] for one in curve.rows],
                               [one["value"] for one in curve.rows],
-                              ".-", color=METHODS[method], label=method)  # fmt: skip
+                              ".-", color=METHODS[method], label=label)  # fmt: skip
             row[0].set_xscale("log")
             for axis, label in zip(row, ("actions taken", "time [s]"), strict=True):
                 axis.axhline(problem.enough, color="grey", linewidth=0.8, linestyle="--")
                 finish(axis, label, "mean reward of an action", name)
 
-    ours = {f"{task}, {method}": curve.rows for (task, method), curve in curves.items()}
+    rows = {
+        f"{task}, {method}, seed {seed}": curve.rows
+        for (task, method, seed), curve in curves.items()
+    }
     return Result(
         {name: {"seconds": problem.task.seconds, "episodes": problem.episodes}
          for name, problem in problems.items()},
-        ours,
+        rows,
         {},
         tuple(targets),
         " ".join(sentences),

@@ -28,11 +28,17 @@ def toolbox() -> Any:
 
 
 def by_sysid(
-    robot: Mechanism, log: Log, window: float, trunk: str, feet: tuple[str, ...]
+    robot: Mechanism,
+    log: Log,
+    window: float,
+    trunk: str,
+    feet: tuple[str, ...],
+    settings: Settings,
 ) -> dict[str, float]:
     """The trunk's mass, a factor of all damping, and the friction of the feet.
 
-    Windows begin at measured states, as the toolbox does not estimate initial states.
+    Windows begin at measured states, as the toolbox does not estimate initial states. MuJoCo runs
+    with `settings`.
 
     Raises
     ------
@@ -42,7 +48,7 @@ def by_sysid(
     import mujoco
 
     sysid = toolbox()
-    run = MuJoCoRun(robot, log.timestep, Settings())
+    run = MuJoCoRun(robot, log.timestep, settings)
     model, data = run.model, run.data
     windows = windows_of(robot, [log], window)
     forces, _ = windows.torques(0.0)

@@ -13,7 +13,7 @@ from robosim.description.mechanism import Mechanism
 from robosim.reduced.constraints import relative_rows
 from robosim.reduced.contacts import Touching
 from robosim.reduced.solving import INDEFINITE, Equations, Unsolved
-from robosim.reduced.staggered import Answer, Resisted, in_world, settled, within
+from robosim.reduced.staggered import Answer, Resisted, settled, together, within
 from robosim.reduced.tree import Placed
 from robosim.validation import Array
 
@@ -179,8 +179,8 @@ def bilateral(
         names = ", ".join(f"'{one.joint.name}'" for one in held)
         raise Unsolved(f"{error}, with bearings of joints {names}") from error
     if single:
-        forces = in_world(*touching.of_rays(found.alpha))
+        forces = together(*touching.of_rays(found.alpha))
     else:
-        forces = in_world(found.alpha, -beta[len(beta) - 2 * len(rows) :])
+        forces = together(found.alpha, -beta[len(beta) - 2 * len(rows) :])
     impulse = J.T @ slip + equations.impulse(found.solution, rows @ J)
     return Resisted(found.solution.x, impulse, slip, forces, passes)

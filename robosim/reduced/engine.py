@@ -15,7 +15,6 @@ from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError, ConvergenceError, StateError
 from robosim.minimal.engine import BODY
 from robosim.reduced import adaptive, euler, maximal, start
-from robosim.reduced.contacts import lowest
 from robosim.reduced.maximal import Bodies
 from robosim.reduced.model import Loads, Model, within_limits
 from robosim.reduced.solving import Unsolved
@@ -57,6 +56,8 @@ class Engine(Alone):
         Impulses of friction in the last step, the initial guess of the next.
     forces : (nc, 3) [N]
         Forces on contact points in the last step, world.
+    met : tuple of euler.Met
+        Where shapes touched in the last step.
     loads : robosim.compiled.minimal.Loads
         Loads that `Held` writes.
     single : Handle
@@ -72,6 +73,7 @@ class Engine(Alone):
         self.q, self.v = np.array(robot.home, dtype=float), np.zeros(robot.nv)
         self.bodies: Bodies | None = None
         self.slip, self.forces = np.zeros(0), np.zeros((len(robot.contacts), 3))
+        self.met: tuple[euler.Met, ...] = ()
         self._begin()
 
     def _begin(self) -> None:
@@ -96,7 +98,7 @@ class Engine(Alone):
     def restore(self, other: Engine, torques: Array) -> None:
         """Copy the state of another engine; `torques` (nv,) are those of its last step."""
         self.q, self.v, self.bodies = other.q.copy(), other.v.copy(), other.bodies
-        self.slip, self.forces = other.slip, other.forces
+        self.slip, self.forces, self.met = other.slip, other.forces, other.met
         self.model.drives = list(other.model.drives)
         self.loads.tau[:] = other.loads.tau
         self.loads.servos[:] = other.loads.servos
@@ -127,7 +129,7 @@ class Engine(Alone):
         start.check_inertia(Placed(self.model.links, q, v))
         q, v = start.close(self.model, q, v, time, hold)
         self.q, self.v = q, v
-        self.slip, self.forces = np.zeros(0), np.zeros_like(self.forces)
+        self.slip, self.forces, self.met = np.zeros(0), np.zeros_like(self.forces), ()
         if self.options.coordinates == "maximal":
             placed = Placed(self.model.links, q, v)
             self.bodies = Bodies(placed.E, placed.twists)
@@ -184,15 +186,15 @@ class Engine(Alone):
         if not (np.isfinite(taken.q).all() and np.isfinite(taken.v).all()):
             raise self._failure("it leads to numbers that are not finite")
         self.q, self.v, self.bodies = taken.q, taken.v, bodies
-        self.slip, self.forces = taken.slip, taken.forces
+        self.slip, self.forces, self.met = taken.slip, taken.forces, taken.met
         if logged:
             run.tau[row, : self.robot.nv] += taken.tau
         info = run.infos[k]
         info["status"], info["iterations"], info["substeps"] = CONVERGED, taken.iterations, 1
         info["order"] = 1 if self.options.method == "euler" else 8
         info["residual"], info["gap"], info["turn"], info["turner"] = taken.residual, np.inf, 1, -1
-        if len(points := self.model.resisting.points):
-            info["gap"] = lowest(self.robot, points, self.placed().E)[2].min()
+        if self.model.resisting.contacts:
+            info["gap"] = self.model.resisting.gap(self.placed().E)
         if self.model.is_constrained or self.bodies is not None:
             info["violation"] = self.violation()
 

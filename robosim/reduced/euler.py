@@ -15,12 +15,20 @@ from robosim.reduced.constraints import loop_rows
 from robosim.reduced.contacts import Touching
 from robosim.reduced.forces import BodyForces, symmetric
 from robosim.reduced.model import JointForces, Loads, Model, within_limits
+from robosim.reduced.shapes import Meeting
 from robosim.reduced.solving import Equations, Gradients, Solver, check_positive
 from robosim.reduced.staggered import Resisted
 from robosim.reduced.tree import Placed, TreeSolver
 from robosim.validation import Array
 
 PASSES = 10  # iterations over servos that reach the limits of their motors
+
+
+class Met(NamedTuple):
+    """A place where shapes touched in a step."""
+
+    meeting: Meeting
+    force: Array  # (3,) [N] on the meeting's body, world
 
 
 class Step(NamedTuple):
@@ -33,6 +41,7 @@ class Step(NamedTuple):
     tau: Array  # (nv,) forces of servos
     slip: Array  # impulses of friction, the initial guess of the next step
     forces: Array  # (nc, 3) [N] on the robot's contact points, world
+    met: tuple[Met, ...] = ()  # where shapes touched
 
 
 class Velocities(NamedTuple):
@@ -98,8 +107,10 @@ def with_servos(
     given[loads.servos["v_index"]] += allowed
     after, v = exchanged(model, after, v)
     forces = np.zeros((len(model.robot.contacts), 3))
-    forces[touching.points] = resisted.forces / h
-    return Step(after, v, iterations, residual, given, resisted.slip, forces)
+    pushed, n = touching.in_world(resisted.forces / h), len(touching.points)
+    forces[touching.points] = pushed[:n]
+    met = tuple(map(Met, touching.meetings, pushed[n:]))
+    return Step(after, v, iterations, residual, given, resisted.slip, forces, met)
 
 
 def moved(model: Model, q: Array, change: Array) -> Array:

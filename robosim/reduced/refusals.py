@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 import numpy as np
 
 from robosim.description.mechanism import Mechanism
+from robosim.description.obstacles import obstacle_name
 from robosim.description.tendon import Point
 from robosim.errors import ModelError
 from robosim.minimal.refusals import (
@@ -35,7 +36,6 @@ def check_robot(
     """
     check_ignored(ignore)
     plain = method == "euler" and coordinates == "reduced"
-    points = {f"contact '{contact.name}'" for contact in robot.contacts}
     for element, what, name in resisting(robot):
         if name in ignore or (name == "limits" and _are_taken(robot, element, method)):
             continue
@@ -45,12 +45,10 @@ def check_robot(
         instead = f"leave it out by ignore=({name!r},), or {INSTEAD}"
         if what == "has a bearing":
             where = f"ReducedSimulation(method='{method}', coordinates='{coordinates}')"
-        elif element in points:
+        elif name == "contacts":
             if contacts is not None:
                 continue
             instead = f"choose contacts='single' or 'staggered', {instead}"
-        elif name == "contacts" and contacts is not None:
-            where, instead = f"contacts={contacts!r}", f"contact points alone have: {INSTEAD}"
         raise ModelError(f"{what}, which {where} does not have: {instead}", element=element)
     if plain and "friction" not in ignore:
         _check_bearings(robot)
@@ -85,10 +83,15 @@ def check_robot(
 
 
 def _unsupported(robot: Mechanism, contacts: str | None) -> Iterator[tuple[str, str]]:
-    """Elements, and properties of contact points, that [Sueda] does not have."""
+    """Elements, and properties of contact points and shapes, that [Sueda] does not have."""
     for contact in robot.contacts if contacts is not None else ():
         for what in lacking(contact):
             yield f"contact '{contact.name}'", what
+    for sides in robot.touching_shapes() if contacts is not None else ():
+        for body, shape in sides:
+            for what in lacking(shape):
+                own = obstacle_name(shape) if body is None else robot.bodies[body].name
+                yield f"{'obstacle' if body is None else 'body'} '{own}'", what
     for mesh in robot.soft_meshes:
         yield f"soft '{mesh.name}'", "is elastic"
     yield from turning_rotors(robot)

@@ -15,9 +15,9 @@ from robosim.reduced.constraints import Drive
 from robosim.reduced.engine import Engine, Options
 from robosim.reduced.model import Model
 from robosim.reduced.point_force import PointForce
-from robosim.reduced.readings import contacts_at
+from robosim.reduced.readings import contacts_at, meetings_at
 from robosim.reduced.refusals import check_robot
-from robosim.reduced.resisting import CONTACTS
+from robosim.reduced.resisting import CONTACTS, NEAR
 from robosim.simulation.contactless import Contactless
 from robosim.simulation.loads import Held
 from robosim.simulation.options import check_mechanism
@@ -35,8 +35,8 @@ class ReducedSimulation(Contactless):
     A slow reference in plain numpy, to test other formulations. Supported loads are gravity, point
     forces, drag, constant wrenches, torques and implicit PD. Springs, dampers and potentials act
     in joints and between points. Supported constraints are loops, gears, driven joints and bodies,
-    limits, and contact points on the ground. Bearings of joints are supported with "euler" in
-    reduced coordinates [Sueda, Alg. 8].
+    limits, and contacts. Bearings of joints are supported with "euler" in reduced coordinates
+    [Sueda, Alg. 8].
 
     Parameters
     ----------
@@ -51,11 +51,16 @@ class ReducedSimulation(Contactless):
         "reduced", or "maximal" with joints as constraints [Sueda, Eqs. 1.28 to 1.30, 1.73], which
         drift; with "euler" only.
     contacts : str or None
-        Solver for contact points on the ground, with "euler". "single" solves normal and friction
-        forces in one problem [Sueda, Eq. 1.88], which lifts and slows down sliding bodies.
-        "staggered" alternates between normal forces and friction [Sueda, Alg. 7]. The friction
-        pyramid is along x and y. None: no contacts. A contact point is active if it is on or below
-        the ground at the beginning of a step.
+        Solver for contacts, with "euler": of contact points with the ground, and of shapes with
+        obstacles and with each other. "single" solves normal and friction forces in one problem
+        [Sueda, Eq. 1.88], which lifts and slows down sliding bodies. "staggered" alternates
+        between normal forces and friction [Sueda, Alg. 7]. None: no contacts. A contact is active
+        if it is closed at the beginning of a step. Impacts are without restitution. Friction
+        depends on the direction of the slip. One tangent is the x axis of the world, projected onto
+        the plane of contact. If the normal is nearly along x, the y axis takes its place. Along
+        this tangent and across it, friction is mu times the normal force. On the diagonals friction
+        is sqrt(2) times as much with "staggered", and 1 / sqrt(2) times as much with "single". In
+        `robosim.Simulation` friction is the same in all directions.
     baumgarte : float or None [1/s]
         alpha = beta = gamma of [Sueda, Eq. 1.82], the rate at which errors of loops, driven joints
         and limits are corrected. None: no correction; driven joints then follow their motions
@@ -194,12 +199,19 @@ class ReducedSimulation(Contactless):
         return read_only(self.engine.forces.copy())
 
     def contacts(self, ground: bool = True) -> list[Contact]:
-        """Contact points that touch, or that the ground pushed in the last step."""
-        points = self.engine.model.resisting.points
-        if not ground or len(points) == 0:
-            return []
+        """Contact points that touch, or that the ground pushed in the last step, and shapes.
+
+        Contact points are left out if `ground` is False. Shapes are those that touched in the last
+        step.
+        """
+        engine, state, resisting = self.engine, self.state, self.engine.model.resisting
+        E = engine.placed().E
+        near = resisting.detector.near(E, NEAR) if engine.met else []
+        met = meetings_at(self.robot, engine.met, state, E, near)
+        if not ground:
+            return met
         where = self.contact_positions()
-        return contacts_at(self.robot, points, self.state, where, self.engine.forces)
+        return contacts_at(self.robot, resisting.points, state, where, engine.forces) + met
 
     @property
     def order(self) -> int:

@@ -34,7 +34,7 @@ class Resisted(NamedTuple):
     x: Array  # (n,)
     impulse: Array  # (n,) of all constraints and of friction
     slip: Array  # impulses of friction, the initial guess of the next step
-    forces: Array  # (c, 3) impulses on active contacts, world
+    forces: Array  # (c, 3) impulses on active contacts, along their tangents and normals
     passes: int
 
 
@@ -102,7 +102,7 @@ def pyramids(equations: Equations, touching: Touching) -> Resisted:
     found = equations.answered(np.zeros_like(equations.f), rays, least)
     pushes = -found.multipliers[len(found.multipliers) - len(rays) :]
     impulse = equations.impulse(found, rays)
-    return Resisted(found.x, impulse, np.zeros(0), in_world(*touching.of_rays(pushes)), 1)
+    return Resisted(found.x, impulse, np.zeros(0), together(*touching.of_rays(pushes)), 1)
 
 
 def points(equations: Equations, touching: Touching, slip: Array, tolerance: float) -> Resisted:
@@ -124,9 +124,9 @@ def points(equations: Equations, touching: Touching, slip: Array, tolerance: flo
 
     found, slip, passes = settled(answer, slide, slip, tolerance)
     impulse = slip + equations.impulse(found.solution, N)
-    return Resisted(found.solution.x, impulse, slip, in_world(found.alpha, -beta), passes)
+    return Resisted(found.solution.x, impulse, slip, together(found.alpha, -beta), passes)
 
 
-def in_world(alpha: Array, tangential: Array) -> Array:
-    """Impulses (c, 3) from normal (c,) and tangential ones (2 c,), on the ground z = 0."""
+def together(alpha: Array, tangential: Array) -> Array:
+    """Impulses (c, 3) of contacts from normal (c,) and tangential ones (2 c,)."""
     return np.column_stack((tangential.reshape(-1, 2), alpha))

@@ -33,6 +33,8 @@ from robosim.validation import read_only
 
 Array = NDArray[np.float64]
 
+NOTHING = np.zeros(0, dtype=CONTACT_READING)
+
 GROUND = "ground"
 """What `Contact.other` is called where it is the plane z = 0."""
 
@@ -238,7 +240,7 @@ def shape_gaps(parts: Parts, margin: float) -> Array:
     out = np.empty(len(model.collision.pairs))
     # The next step goes on from looks of its own, to the last bit.
     system = system._replace(looks=system.looks.copy())
-    pair_gaps(model, parts.state, system, parts.work, float(margin), out)
+    pair_gaps(model, parts.state, system, parts.work, float(margin), out, NOTHING)
     return out
 
 

@@ -425,7 +425,8 @@ def a_touch(seed: int) -> Touching:
     """Three contacts in random directions."""
     rng = np.random.default_rng(seed)
     normals, tangents = rng.normal(size=(3, 8)), rng.normal(size=(6, 8))
-    return Touching(np.arange(3), normals, tangents, np.array([0.3, 0.1, 0.8]), 0.2 * np.ones(3))
+    friction, frames = np.array([0.3, 0.1, 0.8]), np.tile(np.eye(3), (3, 1, 1))
+    return Touching(np.arange(3), normals, tangents, friction, 0.2 * np.ones(3), frames)
 
 
 def test_one_problem_has_the_optimum_of_its_dual() -> None:

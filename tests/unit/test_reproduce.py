@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,9 @@ from robosim.experiments import (
     Result,
     Setup,
     Target,
+    derivatives,
     find,
+    flamingo,
     four_bar,
     policy_gradient,
     registry,
@@ -291,6 +294,58 @@ class TestMeasuring:
         run = sample(sim, 0.1, 1)
         assert "did not converge" in run.failure
         assert len(run.t) == 1
+
+
+def learned(*values: float) -> policy_gradient.Curve:
+    """A curve with a value after each 1000 actions and 10 s."""
+    curve = policy_gradient.Curve.__new__(policy_gradient.Curve)
+    curve.rows = [
+        {"time": 10.0 * k, "samples": 1000.0 * k, "value": value}
+        for k, value in enumerate(values, 1)
+    ]
+    return curve
+
+
+class TestPolicyGradient:
+    """How seeds are judged: ours by the worst one, others by their best one."""
+
+    @pytest.mark.parametrize(
+        ("ours", "reached", "ratio"),
+        [
+            (((0.9, 0.9), (0.5, 0.9)), [True, True], 2000 / 3000),
+            (((0.9, 0.9), (0.5, 0.5)), [False, False], math.inf),
+            (((0.9, 0.9), (0.5, 0.5, 0.5, 0.9)), [True, False], 4000 / 3000),
+        ],
+    )
+    def test_the_worst_seed_counts(self, ours: Any, reached: list[bool], ratio: float) -> None:
+        task: Any = SimpleNamespace(seconds=1.0)
+        problem = policy_gradient.Problem(task, 1.0, 1, 0.1, 1.0, 1.0, None, 0.8)
+        curves = {("swing", "gradients", k): learned(*values) for k, values in enumerate(ours)}
+        for k, (ppo, search) in enumerate((((0.1, 0.2, 0.9), (0.1,) * 4), ((0.1,) * 5,) * 2)):
+            curves["swing", "PPO", k] = learned(*ppo)
+            curves["swing", "random search", k] = learned(*search)
+        result = policy_gradient.told_of({"swing": problem}, curves)
+        assert [target.reached for target in result.targets] == reached
+        assert result.targets[1].measured == pytest.approx(ratio)
+        assert "PPO 0.10 (0.8 not reached)" in result.sentence
+        assert "worst of 2 seeds" in result.sentence
+
+
+def test_between_knots_a_run_is_a_cubic() -> None:
+    """The clearance of feet is read in continuous time."""
+    t = 0.05 * np.arange(4)[:, None]
+    log: Any = SimpleNamespace(timestep=0.05, q=1 + 2 * t**3, v=6 * t**2)
+    found = flamingo.between_knots(log, 5)
+    fine = np.arange(len(found))[:, None] * log.timestep / 5
+    np.testing.assert_allclose(found, 1 + 2 * fine**3, rtol=0, atol=1e-15)
+
+
+def test_derivatives_of_which_none_are_compared_are_not_right() -> None:
+    group = derivatives.Group((1e-6, 1e-5))
+    group.add(["a"], np.array([[np.nan, np.nan]]))
+    assert not Target("", group.worst, 1.0).reached
+    group.add(["a", "b"], np.array([[np.nan, np.nan], [0.5, 0.2]]))
+    assert (group.worst, group.where, group.crossing) == (0.2, "b of state 2", 2)
 
 
 def test_damping_reaches_mujoco() -> None:

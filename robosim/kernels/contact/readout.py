@@ -9,7 +9,7 @@ from robosim.kernels.contact.kinematics import has_arm, on_joint, place_contact
 from robosim.kernels.contact.law import contact_impulse
 from robosim.kernels.contact.limits import coordinate_gap
 from robosim.kernels.contact.pinned import SLACK
-from robosim.kernels.contact.slots import find_near
+from robosim.kernels.contact.slots import describe, find_near
 from robosim.kernels.contact.turning import is_companion, turn_to_world
 from robosim.kernels.equations.algebra import assign, fill
 from robosim.kernels.equations.coordinates import load_poses
@@ -19,7 +19,7 @@ from robosim.kernels.equations.coordinates import load_poses
 def read_contacts(model, state, memory, work, out):
     """CONTACT_READING of all that was in the equations of the last interval; their count."""
     load_poses(model, state, work.pose2)
-    count, t, nb, first = 0, work.scratch[0], model.bodies.shape[0], model.contacts.shape[0]
+    count, t, first = 0, work.scratch[0], model.contacts.shape[0]
     for k in range(memory.guesses.active.shape[0]):
         if memory.guesses.active[k] == 0:
             continue
@@ -32,15 +32,8 @@ def read_contacts(model, state, memory, work, out):
         reading.gap = place_contact(contact, work.pose2, t)
         c = memory.guesses.contacts[k]
         world_impulse(contact, w.frame, c, model.facets, t.arm, t.f)
-        # A contact of the world with a body is told as one of the body with the world.
-        flipped = contact.body == nb
-        sign = -1.0 if flipped else 1.0
-        reading.body = contact.other if flipped else contact.body
-        reading.other = contact.body if flipped else contact.other
+        sign = place_reading(model, contact, work.pose2, t, reading)
         for i in range(3):
-            inward = 0.0 if has_arm(contact) else contact.radius
-            reading.position[i] = work.pose2[contact.body].x[i] + t.y[i] - inward * t.w[i]
-            reading.normal[i] = sign * t.w[i]
             reading.impulse[i] = sign * t.f[i]
         fill(0.0, reading.moment)
         for n in range(contact.companions):
@@ -98,11 +91,48 @@ def spring_energy(model, state, system, work):
 
 
 @entry
-def pair_gaps(model, state, system, work, margin, out):
-    """The smallest gap of each pair of shapes at the knot, (np,) [m]; inf beyond the margin."""
+def pair_gaps(model, state, system, work, margin, out, near):
+    """The smallest gap of each pair of shapes at the knot, (np,) [m]; inf beyond the margin.
+
+    Returns the number of features of all pairs within the margin. As many of these as there is room
+    for go into `near` (n,) CONTACT_READING, without forces, and with their pairs as `slot`.
+    """
     load_poses(model, state, work.pose2)
+    total = 0
     for p in range(model.collision.pairs.shape[0]):
         out[p] = inf
         count = find_near(model, system, work, work.pose2, p, margin)
         for n in range(count):
             out[p] = min(out[p], work.collision.features[n].gap)
+            if total < near.shape[0]:
+                read_near(model, work, p, n, near[total])
+            total += 1
+    return total
+
+
+@kernel
+def read_near(model, work, p, n, reading):
+    """Where feature n of pair p is, in a slot of the pair."""
+    pair, t = model.collision.pairs[p], work.scratch[0]
+    contact = work.slots[pair.slot_begin]
+    describe(model, pair, work.collision.features[n], contact, pair.slot_begin)
+    reading.slot = p
+    reading.gap = place_contact(contact, work.pose2, t)
+    place_reading(model, contact, work.pose2, t, reading)
+
+
+@kernel
+def place_reading(model, contact, poses, t, reading):
+    """Bodies, position and normal of a contact that has been placed; the sign of its impulse.
+
+    A contact of the world with a body is told as one of the body with the world.
+    """
+    flipped = contact.body == model.bodies.shape[0]
+    sign = -1.0 if flipped else 1.0
+    reading.body = contact.other if flipped else contact.body
+    reading.other = contact.body if flipped else contact.other
+    for i in range(3):
+        inward = 0.0 if has_arm(contact) else contact.radius
+        reading.position[i] = poses[contact.body].x[i] + t.y[i] - inward * t.w[i]
+        reading.normal[i] = sign * t.w[i]
+    return sign
