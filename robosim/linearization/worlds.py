@@ -22,7 +22,7 @@ from robosim.errors import ConvergenceError, OptionError
 from robosim.linearization.linearized import Given, Step, contact_modes
 from robosim.linearization.linearizer import ContactMode, Linearization, Linearizer
 from robosim.linearization.parameters import parameter
-from robosim.runtime.islands import Indices, Places
+from robosim.runtime.islands import Indices, Places, indices
 from robosim.simulation.digest import digest
 from robosim.simulation.islands import islands_made
 from robosim.simulation.meetings import connected
@@ -58,7 +58,7 @@ class Group(NamedTuple):
     linearizer: OfUnits
     rows: Indices
     motors: Indices
-    parameters: list[int]
+    parameters: Indices
 
 
 class WorldLinearizer(Linearizer[Simulation]):
@@ -114,7 +114,7 @@ class WorldLinearizer(Linearizer[Simulation]):
             controller.aim(gains, sim.time)
         forces, loads = self._forces(sim, torques, controller), sim.parts.loads
         given = Given(sim.q, sim.v, forces, loads.external["w"], gains, sim.time, loads.controls)
-        found = self._of(given)
+        found = self._of(given, sim.parts.state.bodies["x"])
         if isinstance(found, ConvergenceError):
             raise found
         return found
@@ -128,25 +128,34 @@ class WorldLinearizer(Linearizer[Simulation]):
         forces[:, robot.actuated] = torques
         # A start removes external forces.
         held = np.zeros_like(loads.external["w"])
-        rows = zip(q, v, forces, times.tolist(), strict=True)
-        return [
-            self._of(Given(*row[:3], held, self._gains, row[3], loads.controls)) for row in rows
+        rows = [
+            Given(*row, held, self._gains, time, loads.controls)
+            for *row, time in zip(q, v, forces, times.tolist(), strict=True)
         ]
+        return [self._of(row, self._centres(row)) for row in rows]
 
     def repeat(self) -> bool:
         """See `Linearizer`."""
         found = [group.linearizer.of_given((own,))[0] for group, own in self._last]
         return not any(isinstance(one, ConvergenceError) for one in found)
 
-    def _of(self, given: Given) -> Linearization | ConvergenceError:
-        """A step to first order, of islands that do not meet in it; or what one fails with."""
-        before, after = np.zeros((2, len(self._radii), 3))
-        islands = [(u,) for u in range(len(self._units))]
-        taken: dict[tuple[int, ...], tuple[Group, Given, Step]] = {}
+    def _centres(self, given: Given) -> Array:
+        """Centres of mass (nb, 3) of all bodies where a step begins."""
+        centres = np.zeros((len(self._radii), 3))
         for one in self._singles:
             own = one.robot
             q, v = given.q[one.places.q[: own.nq]], given.v[one.places.v[: own.nv]]
-            before[one.places.bodies] = one.linearizer.placed(q, v, given.time)
+            centres[one.places.bodies] = one.linearizer.placed(q, v, given.time)
+        return centres
+
+    def _of(self, given: Given, before: Array) -> Linearization | ConvergenceError:
+        """A step to first order, of islands that do not meet in it; or what one fails with.
+
+        `before` are the centres of mass where it begins.
+        """
+        after = np.zeros_like(before)
+        islands = [(u,) for u in range(len(self._units))]
+        taken: dict[tuple[int, ...], tuple[Group, Given, Step]] = {}
         pairs = self._meetings(before, before, islands)
         while True:
             islands = connected(islands, pairs)
@@ -178,9 +187,9 @@ class WorldLinearizer(Linearizer[Simulation]):
             changes = step.changes.T
             q[places.q[: own.nq]] = step.ends[: own.nq]
             v[places.v[: own.nv]] = step.ends[own.nq :]
-            A[np.ix_(rows, rows)] = changes[:, : 2 * own.nv]
-            B[np.ix_(rows, group.motors)] = changes[:, 2 * own.nv :]
-            P[np.ix_(rows, group.parameters)] = step.by.T
+            A[rows[:, None], rows] = changes[:, : 2 * own.nv]
+            B[rows[:, None], group.motors] = changes[:, 2 * own.nv :]
+            P[rows[:, None], group.parameters] = step.by.T
         contacts = [(group.robot, step.contacts) for group, step in steps]
         modes = partial(_modes, contacts)
         return Linearization(q, v, A, B, P, tuple(robot.actuated_names), self.parameters, modes)
@@ -203,7 +212,7 @@ class WorldLinearizer(Linearizer[Simulation]):
         v = places.v[: robot.nv]
         rows = np.concatenate((v, self.robot.nv + v))
         linearizer = self._linearizer(robot, tuple(self.parameters[k] for k in mine))
-        return Group(robot, places, linearizer, rows, places.gains[:, 0], mine)
+        return Group(robot, places, linearizer, rows, places.gains[:, 0], indices(mine))
 
     def _linearizer(self, robot: Mechanism, parameters: tuple[str, ...]) -> OfUnits:
         """What takes steps of a part of the world, shared by parts with the same numbers."""
