@@ -233,7 +233,7 @@ class NoMotionError(ConvergenceError):
     What holds the mechanism has been found. At the end of the step, or at most eight steps later,
     each pose near the present one violates one of these contacts and limits. Near are poses in
     which the coordinates without a motion have changed by less than 0.5 rad or m. Gaps are taken to
-    second order [Kelley1960]. Before such a time, forces and speeds grow without a bound.
+    second order. Before such a time, forces and speeds grow without a bound.
 
     Attributes
     ----------

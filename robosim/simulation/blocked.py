@@ -11,7 +11,7 @@ $$
 then one gap at least is negative wherever the mechanism may go, as the mean of all is. The weights
 are the directions in which contacts push with the motions' forces in equilibrium, as in Farkas'
 lemma; here $g_i$ is taken to second order, since a contact may open by bending what is straight.
-$V$ is convex, and its least value is found by cutting planes [Kelley1960]: a linear program has the
+$V$ is convex, and its least value is found by cutting planes: a linear program has the
 weights, a trust-region problem the next plane.
 """
 
@@ -285,7 +285,7 @@ def _highest(model: Model, share: Array) -> tuple[float, list[Array]]:
     lowest = max(float(bends[-1]), 0.0) + 1e-7
     shift = lowest
     if length(lowest) > 0.0:
-        shift = brentq(length, lowest, lowest + np.linalg.norm(along) / REACH + 1e-6)
+        shift = brentq(length, lowest, lowest + np.linalg.norm(along) / REACH + 1e-6, xtol=1e-15)
     change = along / (shift - bends)
     height += 0.5 * float(along @ change) + 0.5 * shift * REACH**2
     more = np.sqrt(max(REACH**2 - change @ change, 0.0)) * (bends[-1] > 1e-6)
