@@ -225,3 +225,50 @@ class ConvergenceError(RobosimError, RuntimeError):
         return ConvergenceError(
             self.time, self.residual, self.iterations, self.substeps, self.body, self.hint, state
         )
+
+
+class NoMotionError(ConvergenceError):
+    """A step that prescribed motions make impossible, as they lead into what cannot be passed.
+
+    What holds the mechanism has been found. At the end of the step, or at most eight steps later,
+    each pose near the present one violates one of these contacts and limits. Near are poses in
+    which the coordinates without a motion have changed by less than 0.5 rad or m. Gaps are taken to
+    second order. Before such a time, forces and speeds grow without a bound.
+
+    Attributes
+    ----------
+    motions : tuple of str
+        Joints whose motions press against what holds.
+    holding : tuple of str
+        Contacts and limits that cannot all hold.
+    overlap : float [m]
+        By which one of them is violated at least; of turns as an arc of the child's radius.
+    ends : float [s]
+        When that is.
+    """
+
+    def __init__(
+        self,
+        time: float,
+        residual: float,
+        iterations: int,
+        substeps: int,
+        body: str,
+        hint: str,
+        state: int | None = None,
+        *,
+        motions: Sequence[str],
+        holding: Sequence[str],
+        overlap: float,
+        ends: float,
+    ) -> None:
+        super().__init__(time, residual, iterations, substeps, body, hint, state)
+        self.motions, self.holding = tuple(motions), tuple(holding)
+        self.overlap, self.ends = overlap, ends
+
+    def of_state(self, state: int) -> NoMotionError:
+        """The same with the number of the state."""
+        return NoMotionError(
+            self.time, self.residual, self.iterations, self.substeps, self.body, self.hint, state,
+            motions=self.motions, holding=self.holding, overlap=self.overlap, ends=self.ends,
+        )  # fmt: skip

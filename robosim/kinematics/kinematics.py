@@ -237,7 +237,7 @@ class Kinematics:
             return np.zeros(len(self.robot.tendons))
         step = _STEP / largest
         ahead, far, behind, farther = (
-            self._tendon_rates(self._moved(v, n * step), v) for n in (1, 2, -1, -2)
+            self._tendon_rates(self.moved(v, n * step), v) for n in (1, 2, -1, -2)
         )
         find_poses(self._model, self.q, self._work, self._work.pose2)
         return np.asarray((8 * (ahead - behind) - (far - farther)) / (12 * step))
@@ -254,7 +254,7 @@ class Kinematics:
                          for n in spans)  # fmt: skip
         return out
 
-    def _moved(self, v: Array, time: float) -> Array:
+    def moved(self, v: Array, time: float) -> Array:
         """q (nq,) after a time with constant joint velocities v (nv,)."""
         q = self.q.copy()
         for joint, i, j in zip(

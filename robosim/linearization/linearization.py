@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -33,11 +33,13 @@ from robosim.linearization.linearizer import (
     stacked,
 )
 from robosim.linearization.parameters import slopes_of, with_present
+from robosim.linearization.worlds import WorldLinearizer
 from robosim.runtime.duals import DualStep, assign_numbers
 from robosim.runtime.handles import Handle
 from robosim.simulation.notices import Silence
 from robosim.simulation.simulation import Simulation
 from robosim.simulation.start import Start
+from robosim.simulation.worlds import Worlds
 from robosim.validation import Array
 
 SMOOTHER = 10.0  # contacts for derivatives, where those of a step are not found
@@ -265,7 +267,13 @@ def _linearizer_of(
     known = _LINEARIZERS.setdefault(sim.engine, {})
     key = contact_speed, parameters, pd
     if (*key, worker) not in known:
-        made = MaximalLinearizer(sim, *key) if isinstance(sim, Simulation) else sim.linearizer(*key)
+        made: Linearizer[Any]
+        if not isinstance(sim, Simulation):
+            made = sim.linearizer(*key)
+        elif isinstance(cast(Any, sim.engine), Worlds):
+            made = WorldLinearizer(sim, *key, MaximalLinearizer)
+        else:
+            made = MaximalLinearizer(sim, *key)
         known[*key, worker] = made
     return known[*key, worker]
 
@@ -380,6 +388,16 @@ class MaximalLinearizer(Linearizer[Simulation]):
         found = {i: self._read(starts, others, i) for i, is_found in enumerate(solved) if is_found}
         # Those that have failed are taken once more by themselves, which tells what they fail with.
         return [found[i] if solved[i] else self._tried(one) for i, one in enumerate(given)]
+
+    def placed(self, q: Array, v: Array, time: float) -> Array:
+        """Centres of mass (nb, 3) at a start, by the coordinates of the tree."""
+        assert isinstance(self._twin.start, Start)  # of one system
+        self._twin.start.place(q, v, time)
+        return self.centres()
+
+    def centres(self) -> Array:
+        """Centres of mass (nb, 3) where the last step in plain numbers has ended."""
+        return self._twin.engine.parts.state.bodies["x"].copy()
 
     def _begin(self, time: float) -> None:
         """Go back to the first solver and system, if steps may have left these."""

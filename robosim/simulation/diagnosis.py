@@ -17,12 +17,13 @@ from robosim.description.charts import check_rank
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.description.tendon import Tendon
-from robosim.errors import ControllerError, ConvergenceError, RobosimError
+from robosim.errors import ControllerError, ConvergenceError, NoMotionError, RobosimError
 from robosim.formulation import Contact
 from robosim.kernels.contact.kinematics import RECOVERY_SPEED
 from robosim.kernels.status import NEEDS_GRAPH, NEEDS_ROWS, UNRESOLVED, UNSETTLED
 from robosim.kernels.step.accuracy import SHORTEST
 from robosim.runtime.handles import Parts
+from robosim.simulation.blocked import Blocked, blocked
 from robosim.simulation.readings import contact_heights, min_gap
 from robosim.validation import Array
 
@@ -203,9 +204,29 @@ def failure(robot: Mechanism, parts: Parts, time: float, at_start: bool, info: A
         )
     elif info["status"] == UNRESOLVED:
         told = unresolved(robot, parts, time + float(info["shortest"]), body)
+    elif held := blocked(robot, parts, time):
+        return no_motion(robot, parts, time, info, held)
     else:
         told = hint(robot, parts, at_start)
     return unsolved(robot, time, info, told)
+
+
+def no_motion(
+    robot: Mechanism, parts: Parts, time: float, info: Any, held: Blocked
+) -> NoMotionError:
+    """The error for a step for which it was shown that no pose is where motions lead."""
+    motions = " and ".join(f"'{name}'" for name in held.motions)
+    one, what = ("motion", "leads") if len(held.motions) == 1 else ("motions", "lead")
+    told = (
+        f"The {one} of {motions} {what} through the {' and the '.join(held.holding)}. Whatever "
+        f"other coordinates do, one of these is violated by {held.overlap:.3g} m at "
+        f"{held.ends:.6g} s, in each pose that is near."
+    )
+    plain = unsolved(robot, time, info, told)
+    return NoMotionError(
+        time, plain.residual, plain.iterations, plain.substeps, plain.body, told,
+        motions=held.motions, holding=held.holding, overlap=held.overlap, ends=held.ends,
+    )  # fmt: skip
 
 
 def unresolved(robot: Mechanism, parts: Parts, time: float, body: str) -> str:

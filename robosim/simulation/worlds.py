@@ -95,17 +95,17 @@ class Worlds(Alone):
             unit_of[bodies] = u
         self._unit_of, partners = unit_of, may_touch(robot, unit_of.tolist())
         self._unit_of_joint = indices(units_of_joints(robot, unit_of.tolist()))
-        self._radii = np.array(
+        self.radii = np.array(
             [ball_around(body.collisions) if some else -1.0
              for body, some in zip(robot.bodies, partners, strict=True)]
         )  # fmt: skip
-        self._partners = partners
+        self.partners = partners
         seen = replace(
             robot, contact_pairs=(), excluded_pairs=(), obstacles=(), self_collision=False
         )
         self._seen_robot = seen
         self._model = compile_model(seen, facets, False, velocity_limits)
-        self._elements = Elements(robot)
+        self.elements = Elements(robot)
         self._models: dict[str, Model] = {}
         self._merged: dict[tuple[int, ...], Island] = {}
         self._singles = [self._island((u,)) for u in range(len(self.units))]
@@ -116,9 +116,9 @@ class Worlds(Alone):
         """Make the objects that belong to this engine alone, except for counters and islands."""
         nb, n = len(self.robot.bodies), len(self.units)
         boxes = np.zeros(nb, dtype=BOX)
-        boxes["radius"] = self._radii
+        boxes["radius"] = self.radii
         boxes["lower"], boxes["upper"] = np.inf, -np.inf
-        counts = [len(others) for others in self._partners]
+        counts = [len(others) for others in self.partners]
         self.world = Handle(
             World(
                 state,
@@ -132,7 +132,7 @@ class Worlds(Alone):
                 indices(np.concatenate(([0], np.cumsum([len(one) for one in self.units])))),
                 indices(np.concatenate(self.units)),
                 indices(np.concatenate(([0], np.cumsum(counts)))),
-                indices([b for others in self._partners for b in others]),
+                indices([b for others in self.partners for b in others]),
             )
         )
         self._parts = Parts(
@@ -140,7 +140,7 @@ class Worlds(Alone):
         )
         self.patience = Patience()
         self._starts: list[Start] = []
-        self._may_meet = bool(np.any(self._radii >= 0))
+        self._may_meet = bool(np.any(self.radii >= 0))
         self._met = np.zeros((ROOM, 2), dtype=np.int64)
         self._row = np.zeros((1, len(loads.tau)))
         self._compiled: Calls | None = None
@@ -156,7 +156,7 @@ class Worlds(Alone):
     def _island(self, units: tuple[int, ...]) -> Island:
         """A new island of some units."""
         bodies = sorted(b for u in units for b in self.units[u])
-        robot, places = islands_made(self._elements, bodies)
+        robot, places = islands_made(self.elements, bodies)
         solver = self._solver or usual_solver(robot, self._velocity_limits)
         may_switch = self._solver is None and solver == "articulated"
         engine = Engine(
@@ -169,7 +169,7 @@ class Worlds(Alone):
             if shared is not model:
                 engine.hand_over(engine.parts._replace(model=shared))
         rows = dict(rows_of(engine.parts, places, self._unit_of, self._unit_of_joint))
-        radii = self._radii[places.bodies]
+        radii = self.radii[places.bodies]
         return Island(units, engine, places, rows, radii if np.any(radii >= 0) else radii[:0])
 
     def _arrange(self, islands: Sequence[Island]) -> None:
@@ -321,7 +321,7 @@ class Worlds(Alone):
         )  # fmt: skip
         for one in resting.islands:
             boxes, to = self.world.values.boxes, one.places.values.bodies
-            x, size = one.engine.parts.state.bodies["x"], self._radii[to, None]
+            x, size = one.engine.parts.state.bodies["x"], self.radii[to, None]
             boxes["lower"][to] = np.where(size < 0.0, np.inf, x - size)
             boxes["upper"][to] = np.where(size < 0.0, -np.inf, x + size)
 
@@ -584,7 +584,7 @@ class Worlds(Alone):
 
     def _rows_of(self, other: Engine) -> dict[int, Rows]:
         """Rows of all units in the arrays of a system of all units."""
-        _, places = islands_made(self._elements, range(len(self.robot.bodies)))
+        _, places = islands_made(self.elements, range(len(self.robot.bodies)))
         return dict(rows_of(other.parts, places, self._unit_of, self._unit_of_joint))
 
     def be_in(self, islands: Sequence[tuple[int, ...]], patience: Any, sleep: Any) -> None:

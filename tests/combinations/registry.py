@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from robosim import NoMotionError
+
 from .builder import Case
 from .checks import files, formulations, motion, repeats, steps
 
@@ -47,9 +49,12 @@ KNOWN: tuple[Known, ...] = ()
 def may_not_follow(case: Case, error: Exception) -> bool:
     """Whether a step may have no solution.
 
-    A loop or a taut tendon may leave no way along a motion, and a PD that is held over the step may
-    excite what it holds until bodies turn too far.
+    A motion may lead through what holds, which a `NoMotionError` has shown. A loop or a taut tendon
+    may leave no way along a motion, and a PD that is held over the step may excite what it holds
+    until bodies turn too far.
     """
+    if isinstance(error, NoMotionError):
+        return True
     features = set(case.features)
     if "explicit_pd" in features and "a controller that oscillates" in str(error):
         return True

@@ -19,7 +19,7 @@ from combinations.mended import MENDED
 from combinations.registry import CHECKS, FAST, KNOWN, SLOW, Check, known, may_not_follow
 from hypothesis import HealthCheck, Phase, given, settings
 
-from robosim import ConvergenceError, Simulation
+from robosim import ConvergenceError, NoMotionError, Simulation
 
 ROWS = rows()
 # Mechanisms whose steps have read arrays of the workspace before they were written.
@@ -57,6 +57,36 @@ def test_pairs_that_are_refused(pair):
     error, told = REFUSED[pair]
     with pytest.raises(error, match=told):
         refuse(pair)
+
+
+def test_a_motion_that_leads_through_the_ground_is_told():
+    """A wave presses a folded chain down. Its highest pose is in the ground at 0.304 s.
+
+    With friction forces and speeds have no bound before, at 0.2955 s with any time step.
+    """
+    numbers = {
+        "": [1, -98, 30, 25, -33, 29, -41],
+        "revolute": [96, 49, -99, -79, 52, 18, -31, -89, -35, 83, -98, -16, 22, -21, 38, -38, -12,
+            -44, 100, 25, 21, 37, -2, -59, -5],
+        "several_hinges": [-51, 81, 51, -99, 59, 40, -50, 85, 9, 15, 1, -90, -85, 40, -96, -31, 83,
+            -30, -38, 2, 52, 40, -100, -42, 62, -100, -100],
+        "massless": [12, 100, -72, 10, -100, 1, -38, -71, 61, -6, 40, -53, 70, -96, -25, 9, -37, 41,
+            100, -8, 9, 6, -97, 91, -41, -72, -63, 61, -92, 19, 28, 59, -13, 92, 9, -100, 8, -6,
+            -85, 85, -30, -89, -2, 81, -72, -50, -67, 21, 47, 84],
+        "hull": [0, -30, -47, -46, 100, -41, -36, 44, 37, -89, -97, 16, 84, -100, -34, -99, 94, -59,
+            -95, 10, -54, -16, 61, 90, -100, -30, 2, 15, -30, -81, -100, 1, -87, 69, -100],
+        "anisotropy": [2, 1, -16, 67, -7],
+        "plane": [2],
+        "motion": [2, -86],
+    }  # fmt: skip
+    case = again(tuple(numbers)[1:], numbers)
+    sim = case.simulation()
+    with pytest.raises(NoMotionError) as caught:
+        case.run(sim, 160)
+    assert caught.value.motions == ("revolute_joint",)
+    assert caught.value.holding == ("contact of 'beyond' with 'ground'",)
+    assert 0.29 < caught.value.time < 0.304 < caught.value.ends
+    assert may_not_follow(case, caught.value)
 
 
 def test_a_mechanism_comes_again_from_its_numbers():
