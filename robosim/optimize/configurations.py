@@ -165,7 +165,7 @@ class Configurations:
             one[-1] *= cost.final
         R = np.full((n, nv), self.h * cost.unactuated)
         R[:, self.motors] = rows[2]
-        given = self.contacts.numbers(self.h * cost.slip, cost.clearance)
+        given = np.tile(self.contacts.numbers(self.h * cost.slip, cost.clearance), (n, 1))
         return Weights(q, np.broadcast_to(v, (n, nv)), rows[0], rows[1], R, given)
 
     def follow(self, q: Array, v0: Array, weights: Weights) -> Sequence:

@@ -245,7 +245,10 @@ def slopes_of_contacts(  # type: ignore[no-untyped-def]
                 i = moves[m]
                 for x in range(3):
                     v[x] += J[k, a, x, i] * rates[k, i]
-            force(p[k, a], v, ground[:, k, a], mu[a], radius[a], given, f, fp, fv, r[k, a], rp, rv)
+            force(
+                p[k, a], v, ground[:, k, a], mu[a], radius[a], given[k % given.shape[0]],
+                f, fp, fv, r[k, a], rp, rv,
+            )  # fmt: skip
             # How the velocity changes with the coordinates, and the Jacobian below a fixed force.
             D[:] = 0.0
             for m in range(count):
@@ -295,7 +298,10 @@ def forces_of_contacts(p, J, rates, ground, mu, radius, given, tau, r):  # type:
                 v[x] = 0.0
                 for i in range(nv):
                     v[x] += J[k, a, x, i] * rates[k, i]
-            force(p[k, a], v, ground[:, k, a], mu[a], radius[a], given, f, fp, fv, r[k, a], rp, rv)
+            force(
+                p[k, a], v, ground[:, k, a], mu[a], radius[a], given[k % given.shape[0]],
+                f, fp, fv, r[k, a], rp, rv,
+            )  # fmt: skip
             for i in range(nv):
                 for x in range(3):
                     tau[k, i] += J[k, a, x, i] * f[x]
