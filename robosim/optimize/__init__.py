@@ -16,7 +16,7 @@ from robosim.optimize.ilqr import ilqr
 from robosim.optimize.implicit import ContactMPC, Exploration
 from robosim.optimize.lqr import lqr
 from robosim.optimize.predictive import MPC
-from robosim.optimize.soft_contacts import Plateaus, SoftContacts
+from robosim.optimize.soft_contacts import Blocks, Plateaus, SoftContacts
 from robosim.optimize.solution import Solution
 from robosim.optimize.trajectory import Trajectory
 
@@ -28,6 +28,7 @@ _LAZY = {"Moment": "robosim.optimize.moments", "Problem": "robosim.optimize.prob
 
 __all__ = [
     "MPC",
+    "Blocks",
     "ContactCost",
     "ContactMPC",
     "Cost",

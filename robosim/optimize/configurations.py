@@ -21,6 +21,12 @@ from robosim.kernels.recursive import entries
 from robosim.kinematics.recursion import Recursion
 from robosim.linearization.linearizer import tangent_indices
 from robosim.optimize.checks import numbers
+from robosim.optimize.normal_equations import (
+    assemble,
+    fill_bands,
+    slopes_of_turns,
+    solved,
+)
 from robosim.optimize.soft_contacts import SoftContacts, forces_of_contacts, slopes_of_contacts
 from robosim.validation import Array
 
@@ -38,6 +44,7 @@ SUFFICIENT = 1e-3  # of the predicted decrease
 _PLACES = np.stack(np.meshgrid(*[0.03 * np.arange(-8.0, 9.0)] * 2), axis=-1).reshape(-1, 2)
 AROUND = _PLACES[np.argsort(np.hypot(*_PLACES.T), kind="stable")]
 EDGE, LEVEL, REACH = 0.04, 0.02, 0.25
+AROUND_IT = np.array([(0, 1, -1, 0, 0), (0, 0, 0, 1, -1)], dtype=float)[:, :, None]
 KINDS = ("revolute", "continuous", "prismatic", "floating", "fixed")
 
 
@@ -165,7 +172,7 @@ class Configurations:
             one[-1] *= cost.final
         R = np.full((n, nv), self.h * cost.unactuated)
         R[:, self.motors] = rows[2]
-        given = self.contacts.numbers(self.h * cost.slip, cost.clearance)
+        given = np.tile(self.contacts.numbers(self.h * cost.slip, cost.clearance), (n, 1))
         return Weights(q, np.broadcast_to(v, (n, nv)), rows[0], rows[1], R, given)
 
     def follow(self, q: Array, v0: Array, weights: Weights) -> Sequence:
@@ -242,7 +249,9 @@ class Configurations:
         end = self._foothold(goal + aside, before[0])
         part = np.minimum(np.arange(n + 1.0) / land, 1.0)
         flat = before[0, :2] + part[:, None] * (end - before[0, :2])
-        under = self.contacts.ground(flat[:, 0], flat[:, 1])[0] + self._radius[point]
+        radius = self._radius[point]
+        x, y = flat.T[:, None] + radius * AROUND_IT
+        under = self.contacts.ground(x, y)[0].max(axis=0) + radius
         low = before[0, 2] + part * (under[land] - before[0, 2])
         above = under[: land + 1].max() + clearance
         arch = np.sqrt(np.sin(np.pi * part).clip(0.0))
@@ -262,8 +271,7 @@ class Configurations:
     def _foothold(self, goal: Array, start: Array) -> Array:
         """The nearest level place (2,) to a goal that is not far below a start (3,)."""
         x, y = (goal + AROUND).T
-        sides = EDGE * np.array([(0, 0), (1, 0), (-1, 0), (0, 1), (0, -1)])[:, :, None]
-        heights = self.contacts.ground(x + sides[:, 0], y + sides[:, 1])[0]
+        heights = self.contacts.ground(x + EDGE * AROUND_IT[0], y + EDGE * AROUND_IT[1])[0]
         level = np.ptp(heights, axis=0) < LEVEL
         good = level & (np.abs(heights[0] - start[2]) < REACH)
         return np.asarray(goal + AROUND[int(np.argmax(good))] if good.any() else goal)
@@ -273,9 +281,8 @@ class Configurations:
         return self._gradient(at, weights)[0].reshape(self.n, -1)
 
     def gaps(self, q: Array) -> Array:
-        """Heights (rows, points) of the contact points above the ground [m]."""
-        p = self._points(q)
-        return np.asarray(p[..., 2] - self.contacts.ground(p[..., 0], p[..., 1])[0] - self._radius)
+        """Distances (rows, points) of the contact points from the ground [m]."""
+        return np.asarray(self.contacts.surface(self._points(q))[0] - self._radius)
 
     def _points(self, q: Array) -> Array:
         """Contact points (rows, c, 3)."""
@@ -297,7 +304,7 @@ class Configurations:
         tau = self.dynamics.inverse_dynamics(ends, rates, a.reshape(m * n, nv))
         p, J = self._points(ends), self._jacobians(ends)
         push, slips = np.zeros_like(tau), np.zeros_like(p)
-        ground = np.ascontiguousarray(self.contacts.ground(p[..., 0], p[..., 1]))
+        ground = self.contacts.surface(p)
         forces_of_contacts(
             p, J, rates, ground, self._mu, self._radius, weights.contacts, push, slips
         )
@@ -331,7 +338,7 @@ class Configurations:
         c = p.shape[1]
         push, Tq, Tv = np.zeros((n, nv)), np.zeros((n, nv, nv)), np.zeros((n, nv, nv))
         slips, Sq, Sv = np.zeros((n, c, 3)), np.zeros((n, c, 3, nv)), np.zeros((n, c, 3, nv))
-        ground = np.ascontiguousarray(self.contacts.ground(p[..., 0], p[..., 1]))
+        ground = self.contacts.surface(p)
         slopes_of_contacts(
             p, J, self._chain, v, ground, self._mu, self._radius, weights.contacts,
             push, Tq, Tv, slips, Sq, Sv,
@@ -352,57 +359,14 @@ class Configurations:
         lean[:, at_once, at_once] = 1.0
         g = np.zeros((n + 2, nv))
         bands = np.zeros((n, 3 * nv, 3 * nv))
-        _assemble(
+        assemble(
             by_q - Tq, by_v - Tv, by_a, ahead, behind, lean, Sq.reshape(n, 3 * c, nv),
             Sv.reshape(n, 3 * c, nv), at.tau, v - weights.v, away, slips.reshape(n, 3 * c),
             weights.R, weights.V, weights.Q, h, g, bands,
         )  # fmt: skip
         banded = np.zeros((3 * nv, n * nv))
-        _fill_bands(bands, banded)
+        fill_bands(bands, banded)
         return g[2:].reshape(-1), banded
-
-
-@row
-def _assemble(  # type: ignore[no-untyped-def]
-    Iq, Iv, M, ahead, behind, lean, Sq, Sv, tau, slower, away, slips, R, V, Q, h, g, bands
-):
-    """Gradient and curvature of each step by three configurations: two steps, one, and none before.
-
-    g (n + 2, nv) has rows of zero for the configurations before the first unknown one.
-    """
-    n, nv, ns = tau.shape[0], tau.shape[1], slips.shape[1]
-    D, e, w = np.zeros((nv + ns, 3 * nv)), np.zeros(nv + ns), np.zeros(nv + ns)
-    by_v, last = np.zeros((nv, nv)), np.zeros((nv, nv))
-    for k in range(n):
-        D[:] = 0.0
-        # Forces: by the velocities of this step and, by its acceleration, of the one before.
-        by_v[:] = Iv[k] + M[k] / h
-        last[:] = M[k] / h
-        D[:nv, 2 * nv :] = Iq[k] + by_v @ ahead[k]
-        if k > 0:
-            D[:nv, nv : 2 * nv] = by_v @ behind[k] - last @ ahead[k - 1]
-        if k > 1:
-            D[:nv, :nv] = -(last @ behind[k - 1])
-        if ns > 0:
-            D[nv:, 2 * nv :] = Sq[k] + Sv[k] @ ahead[k]
-            if k > 0:
-                D[nv:, nv : 2 * nv] = Sv[k] @ behind[k]
-        e[:nv], w[:nv] = tau[k], R[k]
-        e[nv:], w[nv:] = slips[k], 1.0
-        wD = w.reshape(-1, 1) * D
-        bands[k] = D.T @ wD
-        slope = wD.T @ e
-        for i in range(3):
-            g[k + i] += slope[i * nv : (i + 1) * nv]
-        VA, VB = V[k].reshape(-1, 1) * ahead[k], V[k].reshape(-1, 1) * behind[k]
-        QL = Q[k].reshape(-1, 1) * lean[k]
-        bands[k, 2 * nv :, 2 * nv :] += ahead[k].T @ VA + lean[k].T @ QL
-        g[k + 2] += VA.T @ slower[k] + QL.T @ away[k]
-        if k > 0:
-            both = behind[k].T @ VA
-            bands[k, nv : 2 * nv, 2 * nv :] += both
-            bands[k, nv : 2 * nv, nv : 2 * nv] += behind[k].T @ VB
-            g[k + 1] += VB.T @ slower[k]
 
 
 @row
@@ -435,86 +399,3 @@ def _pull(goals, places, J, motors, more):  # type: ignore[no-untyped-def]
             for i in motors:
                 pull = (on[0, i] * f[0] + on[1, i] * f[1] + on[2, i] * f[2]) / whole
                 more[k, i] += min(max(pull, -0.3), 0.3)
-
-
-@row
-def _fill_bands(bands, banded):  # type: ignore[no-untyped-def]
-    """Sum the curvatures of all steps in the upper banded form of a symmetric matrix."""
-    n, width, last = bands.shape[0], bands.shape[1], banded.shape[0] - 1
-    nv = width // 3
-    for k in range(n):
-        base = (k - 2) * nv
-        for i in range(width):
-            if base + i < 0:
-                continue
-            for j in range(i, width):
-                banded[last + i - j, base + j] += bands[k, i, j]
-
-
-def solved(H: Array, g: Array) -> Array:
-    """x with H x = g, for a matrix in the upper banded form.
-
-    LAPACK's threads would wait for each other longer than so small a system takes.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        For an H that is not positive definite.
-    """
-    factor, x = H.T.copy(), g.copy()
-    if not _solve_bands(factor, x):
-        raise np.linalg.LinAlgError("the matrix is not positive definite")
-    return x
-
-
-@row
-def _solve_bands(factor, x):  # type: ignore[no-untyped-def]
-    """Factorize a banded matrix, U^T U, whose columns are the rows of `factor`; solve for x."""
-    N, last = factor.shape[0], factor.shape[1] - 1
-    for j in range(N):
-        first = max(0, j - last)
-        for i in range(first, j + 1):
-            # Entry (i, j): both columns from the first row that they share.
-            low = max(first, i - last)
-            total = factor[j, last + i - j]
-            m = i - low
-            a, b = factor[i, last - m : last], factor[j, last - j + low : last - j + i]
-            one = two = three = four = 0.0
-            r = 0
-            while r + 4 <= m:
-                one += a[r] * b[r]
-                two += a[r + 1] * b[r + 1]
-                three += a[r + 2] * b[r + 2]
-                four += a[r + 3] * b[r + 3]
-                r += 4
-            while r < m:
-                one += a[r] * b[r]
-                r += 1
-            total -= one + two + three + four
-            if i < j:
-                factor[j, last + i - j] = total / factor[i, last]
-            else:
-                if not total > 0.0:
-                    return False
-                factor[j, last] = np.sqrt(total)
-    for j in range(N):
-        for i in range(max(0, j - last), j):
-            x[j] -= factor[j, last + i - j] * x[i]
-        x[j] /= factor[j, last]
-    for j in range(N - 1, -1, -1):
-        x[j] /= factor[j, last]
-        for i in range(max(0, j - last), j):
-            x[i] -= factor[j, last + i - j] * x[j]
-    return True
-
-
-def slopes_of_turns(turns: Array) -> Array:
-    """(n, 3, 3): map angular velocities in the child's axes to rates of rotation vectors (n, 3)."""
-    angle = np.sqrt(np.sum(turns**2, axis=1))
-    across = np.zeros((len(turns), 3, 3))
-    across[:, 2, 1], across[:, 0, 2], across[:, 1, 0] = turns.T
-    across -= np.swapaxes(across, 1, 2).copy()
-    small = angle < 1e-4
-    safe = np.where(small, 1.0, angle)
-    second = np.where(small, 1 / 12, (1.0 - 0.5 * safe / np.tan(0.5 * safe)) / safe**2)
-    return np.asarray(np.eye(3) + 0.5 * across + second[:, None, None] * (across @ across))

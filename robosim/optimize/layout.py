@@ -148,6 +148,7 @@ class Layout:
         """The unknowns w of a guess."""
         parts, s = self.parts, self.parts.stages
         forces = self._forces_of(guess)
+        self._set_planes(forces, begins.q, guess)
         found = []
         for j, q in enumerate(begins.q):
             own = unknown(self.model, q)
@@ -162,12 +163,27 @@ class Layout:
         assert len(w) == parts.unknowns
         return w
 
+    def _set_planes(self, forces: Array, q: Array, guess: Any) -> None:
+        """Guess the planes of all control points, where the guess has none."""
+        parts = self.parts
+        if not parts.apart.unknowns or self._has_unknowns(guess):
+            return
+        last = None
+        for j, row in enumerate(q):
+            turns = [row[at : at + 4] for _, at in self.model.turns]
+            last = parts.apart.planes(unknown(self.model, row), turns, last)
+            forces[j, parts.pushing :] = last
+
+    def _has_unknowns(self, guess: Any) -> bool:
+        """Whether a guess is a trajectory of such a problem."""
+        return isinstance(guess, Trajectory) and guess.unknowns.shape[1] == self.parts.forces
+
     def _forces_of(self, guess: Any) -> Array:
         """Unknown forces (n, nf): an even share of the weight, or those of a trajectory."""
         parts = self.parts
         found = np.zeros((len(self.times), parts.forces))
-        old = guess.unknowns if isinstance(guess, Trajectory) else None
-        if old is not None and old.shape[1] == parts.forces:
+        if self._has_unknowns(guess):
+            old = guess.unknowns
             at = np.interp(self.times, guess.times, np.arange(len(old)))
             low = np.minimum(at.astype(int), len(old) - 2)
             part = (at - low)[:, None]
@@ -203,12 +219,13 @@ class Layout:
         fast = np.concatenate([j.per_coordinate("velocity_limit") for j in robot.tree_joints])
         strong = robot.effort_limits
         contacts = np.zeros(parts.forces - m)
+        contacts[parts.pushing - m :] = -np.inf  # planes have any sign
         few, many = np.full(m, -np.inf), np.full(m, np.inf)
         least = np.concatenate((low, -fast, -strong, few, contacts))
-        most = np.concatenate((high, fast, strong, many, contacts + np.inf))
+        most = np.concatenate((high, fast, strong, many, np.full(len(contacts), np.inf)))
         inner = (
             np.concatenate((low, few, contacts)),
-            np.concatenate((high, many, contacts + np.inf)),
+            np.concatenate((high, many, np.full(len(contacts), np.inf))),
         )
         repeats = parts.stages - 1
         lower = np.tile(np.concatenate((least, np.tile(inner[0], repeats))), parts.steps + 1)
@@ -278,6 +295,12 @@ class Layout:
         """Raise an OptionError for a complete q that violates loops or gaps."""
         if not np.all(np.isfinite(q)):
             return
+        turns = [q[at : at + 4] for _, at in self.model.turns]
+        nearer = self.parts.apart.nearer(unknown(self.model, q), turns, SUNK)
+        if nearer is not None:
+            raise OptionError(
+                f"q of the {name} has {nearer[0]} by {nearer[1]:.3g} m, which is below the margin"
+            )
         value, _, gaps, _ = self._at(near)
         open_by = float(np.abs(value).max(initial=0.0))
         if open_by > OPEN:

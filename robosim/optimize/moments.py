@@ -34,6 +34,11 @@ class Moment:
     u: Expression
     contacts: Mapping[str, Expression]
 
+    @property
+    def placed(self) -> Placed:
+        """Poses and velocities of all links."""
+        return self._placed
+
     def _at(self, name: str, offset: ArrayLike) -> tuple[Expression, Expression, int]:
         """Orientation of a body, the vector from its centre of mass to a point, and its link."""
         index, frame = self._model.robot.body_or_frame(name)

@@ -15,6 +15,7 @@ from robosim.description.mechanism import Mechanism
 from robosim.errors import ModelError, OptionError
 from robosim.minimal.refusals import check_ignored, check_robot, resisting
 from robosim.minimal.simulation import HIGHEST
+from robosim.optimize.apart import Apart, Pair, names_of, pairs_of
 from robosim.optimize.layout import Layout, unknown
 from robosim.optimize.moments import Moment
 from robosim.optimize.program import Answer, Program
@@ -91,6 +92,8 @@ class Problem:
         self._costs: list[Term] = []
         self._wanted: list[Wanted] = []
         self._touches: list[Touch] = []
+        self._pairs: list[Pair] = []
+        self._kept: set[frozenset[str]] = set()  # names of bodies and obstacles that keep apart
         self._ends: dict[str, tuple[Array, Array]] = {}
         self._durations: tuple[float, float] | None = None
         self._free: list[int] | None = None  # velocities whose coordinates are not periodic
@@ -297,6 +300,42 @@ class Problem:
             )  # fmt: skip
         return self
 
+    def apart(self, *pairs: tuple[str, str], margin: float = 0.01, between: int = 2) -> Problem:
+        """Keep bodies apart from obstacles and from each other, by their collision geometries.
+
+        The pairs are those that may touch in `Simulation`: `Mechanism.touching_shapes`. A plane
+        between two shapes is unknown at each control point. Pairs that no motion of the joints
+        brings near are left out.
+
+        Parameters
+        ----------
+        pairs : pairs of names of bodies and obstacles; all pairs that may touch if none is given
+        margin : float [m], the least distance
+        between : int
+            Number of evenly spaced times between each two control points, at which the margin holds
+            as well.
+
+        Raises
+        ------
+        OptionError
+            For names that are no such pair, or a robot without any.
+        ModelError
+            For a height field or a `TriangleMesh`, which are not convex: give convex parts.
+        """
+        least = positive("margin", margin)
+        inner = count("between", between) if between else 0
+        limits = "limits" not in self._ignore
+        found = pairs_of(self.robot, pairs, least, inner, limits)
+        touching = self.robot.touching_shapes()
+        names = {frozenset(names_of(self.robot, a, b)) for a, (b, _) in touching if b is not None}
+        asked = {frozenset(pair) for pair in pairs} or names
+        twice = asked & self._kept
+        if twice:
+            raise OptionError(f"the pair {sorted(min(twice, key=sorted))} is kept apart already")
+        self._kept |= asked
+        self._pairs += found
+        return self
+
     def _place(self, function: Any, at: Any, known: tuple[str, ...]) -> str | int:
         """The place of a cost or constraint: a name, or the number of a knot."""
         if not callable(function):
@@ -383,7 +422,7 @@ class Problem:
         s = self.order // 2
         return Transcription(
             self._model, self.steps, s, self.dt, self._touches, self._rows, self._held,
-            self._durations is not None,
+            Apart(self._model, self._pairs), self._durations is not None,
         )  # fmt: skip
 
     @property
@@ -463,7 +502,8 @@ class Problem:
         begins = layout.begin(guess)
         program = self._program(parts, layout.closes)
         lower, upper = layout.limits(begins)
-        refuse_overdetermined(program, lower, upper)
+        planes = parts.apart.unknowns * (self.steps * parts.stages + 1)
+        refuse_overdetermined(program, lower, upper, planes)
         w = np.clip(layout.unknowns(begins, guess), lower, upper)
         times: list[Array] = [
             np.zeros(1),
@@ -524,11 +564,17 @@ class Problem:
     def _refuse_untold_contacts(self) -> None:
         """Raise a ModelError for contacts that are neither enabled nor ignored."""
         told = {f"contact '{touch.name}'" for touch in self._touches}
+        for a, (b, _) in self.robot.touching_shapes():
+            if b is not None and frozenset(names_of(self.robot, a, b)) not in self._kept:
+                break
+        else:
+            told |= {f"body '{body.name}'" for body in self.robot.bodies}
         for element, what, name in resisting(self.robot):
             if name == "contacts" and name not in self._ignore and element not in told:
                 raise ModelError(
-                    f"{what}: take it by problem.contact(), if it is a contact, or leave all that "
-                    "were not taken out by ignore=('contacts',)",
+                    f"{what}: take it by problem.contact(), if it is a contact, or by "
+                    "problem.apart(), or leave all that were not taken out by "
+                    "ignore=('contacts',)",
                     element=element,
                 )
 
@@ -544,10 +590,10 @@ def refuse_no_schedule(during: ArrayLike, holds: bool) -> Array:
     return windows
 
 
-def refuse_overdetermined(program: Program, lower: Array, upper: Array) -> None:
-    """Raise an OptionError for more equations than unknowns."""
+def refuse_overdetermined(program: Program, lower: Array, upper: Array, planes: int) -> None:
+    """Raise an OptionError for more equations than unknowns, without those of planes."""
     equal = program.lower == program.upper
-    free = int(np.sum(lower < upper))
+    free = int(np.sum(lower < upper)) - planes
     if int(equal.sum()) > free:
         names, counts = np.unique(program.names[equal].astype(str), return_counts=True)
         told = ", ".join(f"{count} of '{name}'" for name, count in zip(names, counts, strict=True))

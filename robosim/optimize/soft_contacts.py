@@ -22,6 +22,14 @@ Ground = Callable[[Array, Array], Array]
 """Maps x and y (...) [m] to (6, ...): the height, its slopes by x and y, and its second derivatives
 by xx, xy and yy."""
 
+Distance = Callable[[Array], Array]
+"""Maps points (..., 3) [m] to (10, ...): the distance from the ground, its slopes by x, y and z,
+and its second derivatives by xx, xy, xz, yy, yz and zz. A ground that has one as its `distance` is
+also touched from the side."""
+
+ENTRIES = (0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)  # of a symmetric matrix
+SHARP = 1e-3  # [m]: nearer to an edge, its bend counts as that of this distance
+
 
 class Plateaus:
     """A ground of level platforms and pits, with smooth edges, for `SoftContacts`.
@@ -76,6 +84,84 @@ class Plateaus:
         return value, slope, bend
 
 
+class Blocks:
+    """A ground of boxes, by the distance from them, for `SoftContacts`.
+
+    Balls touch faces and edges of boxes where they do in `Simulation`, while a `Plateaus` has its
+    height below each point.
+
+    Parameters
+    ----------
+    boxes : rows (x0, x1, y0, y1, z0, z1) [m]
+        Ends of boxes along the world's axes; infinite ends are allowed.
+    blend : float [m]
+        Width over which distances from several boxes are blended to the least one, which is smaller
+        by 0.7 of the width where two are equally near.
+
+    Raises
+    ------
+    OptionError
+        For rows of another length, ends in the wrong order, no boxes, or a width that is not
+        positive.
+    """
+
+    def __init__(self, boxes: ArrayLike, blend: float = 0.003) -> None:
+        rows = np.array(boxes, dtype=float)
+        if rows.ndim != 2 or rows.shape[1] != 6 or not len(rows) or np.isnan(rows).any():
+            raise OptionError("boxes must be rows (x0, x1, y0, y1, z0, z1)")
+        self.low, self.high = rows[:, ::2], rows[:, 1::2]
+        if not np.all(self.low < self.high):
+            raise OptionError(f"lower ends of boxes come first, not {rows.tolist()}")
+        self.boxes, self.blend = rows, positive("blend", blend)
+
+    def __call__(self, x: Array, y: Array) -> Array:
+        """The height of the highest box at x and y, with slopes of zero; see `Ground`."""
+        found = np.zeros((6, *np.shape(x)))
+        found[0] = -np.inf
+        for low, high in zip(self.low, self.high, strict=True):
+            there = (low[0] <= x) & (x <= high[0]) & (low[1] <= y) & (y <= high[1])
+            found[0] = np.where(there, np.maximum(found[0], high[2]), found[0])
+        return found
+
+    def distance(self, p: Array) -> Array:
+        """See `Distance`."""
+        each = [self._box(p, *ends) for ends in zip(self.low, self.high, strict=True)]
+        if len(each) == 1:
+            return each[0]
+        every = np.stack(each)
+        least = every[:, 0].min(axis=0)
+        weights = np.exp((least - every[:, 0]) / self.blend)
+        total = weights.sum(axis=0)
+        weights /= total
+        found = np.einsum("b...,bk...->k...", weights, every)
+        slopes = every[:, 1:4]
+        for k, (i, j) in enumerate(ENTRIES):
+            both = np.sum(weights * slopes[:, i] * slopes[:, j], axis=0)
+            found[4 + k] -= (both - found[1 + i] * found[1 + j]) / self.blend
+        found[0] = least - self.blend * np.log(total)
+        return np.asarray(found)
+
+    @staticmethod
+    def _box(p: Array, low: Array, high: Array) -> Array:
+        below, above = low - p, p - high
+        beyond = np.maximum(below, above)
+        sign = np.where(above >= below, 1.0, -1.0)
+        out = np.maximum(beyond, 0.0)
+        size = np.sqrt(np.sum(out**2, axis=-1))
+        outside = size > 0.0
+        inner = np.argmax(beyond, axis=-1)[..., None] == np.arange(3)
+        length = np.where(outside, size, 1.0)[..., None]
+        g = sign * np.where(outside[..., None], out / length, inner)
+        found = np.zeros((10, *p.shape[:-1]))
+        found[0] = np.where(outside, size, beyond.max(axis=-1))
+        found[1:4] = np.moveaxis(g, -1, 0)
+        bent = np.maximum(size, SHARP)
+        for k, (i, j) in enumerate(ENTRIES):
+            active = (out[..., i] > 0.0) if i == j else 0.0
+            found[4 + k] = np.where(outside, (active - g[..., i] * g[..., j]) / bent, 0.0)
+        return found
+
+
 def level(x: Array, y: Array) -> Array:
     """The `Ground` z = 0."""
     return np.zeros((6, *np.shape(x)))
@@ -98,7 +184,7 @@ class SoftContacts:
         Sliding speed at which friction is 0.7 of its bound.
     dissipation : float [m/s]
         Speed of parting at which the normal force has vanished is twice this speed.
-    ground : see `Ground`
+    ground : see `Ground` and `Distance`
     """
 
     names: tuple[str, ...] | None = None
@@ -134,6 +220,18 @@ class SoftContacts:
             raise OptionError(f"robot '{robot.name}' has no contact points")
         return [known[name] for name in names]
 
+    def surface(self, p: Array) -> Array:
+        """`Distance` (10, ...) from the ground at points (..., 3); of a height, along z."""
+        distance = getattr(self.ground, "distance", None)
+        if distance is not None:
+            return np.ascontiguousarray(distance(p))
+        found = np.zeros((10, *p.shape[:-1]))
+        height = self.ground(p[..., 0], p[..., 1])
+        found[0], found[3] = p[..., 2] - height[0], 1.0
+        found[1], found[2] = -height[1], -height[2]
+        found[4], found[5], found[7] = -height[3], -height[4], -height[5]
+        return found
+
     def numbers(self, slip: float, clearance: float) -> Array:
         """Parameters of `force` (6,)."""
         more = numbers("slip and clearance", (slip, clearance), (2,))
@@ -147,17 +245,20 @@ class SoftContacts:
 def force(p, v, ground, mu, radius, given, f, fp, fv, r, rp, rv):  # type: ignore[no-untyped-def]
     """The force on a point at p with velocity v, its slips, and the derivatives of both.
 
-    `ground` (6,) is the ground below; f (3,) is in world axes, with fp and fv (3, 3). The slips
-    r (3,) are the sliding velocity, weighted by how near the ground is.
+    `ground` (10,) is the distance with its derivatives; f (3,) is in world axes, with fp and fv
+    (3, 3). The slips r (3,) are the sliding velocity, weighted by how near the ground is.
     """
     k, soft, stick, free = given[0], given[1], given[2], given[3]
-    n = np.array((-ground[1], -ground[2], 1.0))
+    n = np.array((ground[1], ground[2], ground[3]))
     N = np.zeros((3, 3))
-    N[0, 0], N[0, 1], N[1, 0], N[1, 1] = -ground[3], -ground[4], -ground[4], -ground[5]
-    nn = n[0] * n[0] + n[1] * n[1] + 1.0
+    N[0, 0], N[1, 1], N[2, 2] = ground[4], ground[7], ground[9]
+    N[0, 1] = N[1, 0] = ground[5]
+    N[0, 2] = N[2, 0] = ground[6]
+    N[1, 2] = N[2, 1] = ground[8]
+    nn = n[0] * n[0] + n[1] * n[1] + n[2] * n[2] + 1e-12
     root = np.sqrt(nn)
-    gap = p[2] - ground[0] - radius
-    u = n[0] * v[0] + n[1] * v[1] + v[2]
+    gap = ground[0] - radius
+    u = n[0] * v[0] + n[1] * v[1] + n[2] * v[2]
     # Stiffness, and its damping.
     z = -gap / soft
     if z > 30.0:
@@ -192,13 +293,13 @@ def force(p, v, ground, mu, radius, given, f, fp, fv, r, rp, rv):  # type: ignor
         for side in range(2):
             if side == 0:  # along the place
                 dn[:] = N[:, j]
-                du = dn[0] * v[0] + dn[1] * v[1]
+                du = dn[0] * v[0] + dn[1] * v[1] + dn[2] * v[2]
                 dgap = n[j]
             else:
                 dn[:] = 0.0
                 du, dgap = n[j], 0.0
             dnormal = weak * dgap * damp + spring * slow * du
-            ndn = n[0] * dn[0] + n[1] * dn[1]
+            ndn = n[0] * dn[0] + n[1] * dn[1] + n[2] * dn[2]
             for i in range(3):
                 dw[i] = -dn[i] * u / nn - n[i] * du / nn + n[i] * u * 2.0 * ndn / (nn * nn)
             if side == 1:
@@ -245,7 +346,10 @@ def slopes_of_contacts(  # type: ignore[no-untyped-def]
                 i = moves[m]
                 for x in range(3):
                     v[x] += J[k, a, x, i] * rates[k, i]
-            force(p[k, a], v, ground[:, k, a], mu[a], radius[a], given, f, fp, fv, r[k, a], rp, rv)
+            force(
+                p[k, a], v, ground[:, k, a], mu[a], radius[a], given[k % given.shape[0]],
+                f, fp, fv, r[k, a], rp, rv,
+            )  # fmt: skip
             # How the velocity changes with the coordinates, and the Jacobian below a fixed force.
             D[:] = 0.0
             for m in range(count):
@@ -295,7 +399,10 @@ def forces_of_contacts(p, J, rates, ground, mu, radius, given, tau, r):  # type:
                 v[x] = 0.0
                 for i in range(nv):
                     v[x] += J[k, a, x, i] * rates[k, i]
-            force(p[k, a], v, ground[:, k, a], mu[a], radius[a], given, f, fp, fv, r[k, a], rp, rv)
+            force(
+                p[k, a], v, ground[:, k, a], mu[a], radius[a], given[k % given.shape[0]],
+                f, fp, fv, r[k, a], rp, rv,
+            )  # fmt: skip
             for i in range(nv):
                 for x in range(3):
                     tau[k, i] += J[k, a, x, i] * f[x]

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from robosim.compiled.building.segments import lobatto
 from robosim.errors import OptionError
+from robosim.optimize.apart import Apart
 from robosim.optimize.curves import powers_of
 from robosim.optimize.local import Local, Rows
 from robosim.optimize.moments import Moment
@@ -98,6 +99,8 @@ class Transcription:
         Independent rows of loops and couplings.
     held : Held
         The places of contacts that hold.
+    apart : Apart
+        Pairs of outlines that keep apart.
     stretches : bool
         Whether the duration is unknown: the last unknown is the factor by which it is longer.
 
@@ -107,6 +110,9 @@ class Transcription:
         Duration of a step, `dt` times the factor.
     knot, inner : int
         Numbers of unknowns of a knot, and of a control point between knots.
+    forces, pushing : int
+        Numbers of unknowns of a control point beyond its state, and of those among them that push;
+        the last ones are planes of `apart`.
     weight : float [N]
         Unit of the unknown forces.
     smooth : bool
@@ -122,17 +128,19 @@ class Transcription:
         touches: Sequence[Touch],
         rows: NDArray[np.int64],
         held: Held,
+        apart: Apart,
         stretches: bool = False,
     ) -> None:
         self.model, self.steps, self.stages, self.dt = model, steps, stages, dt
         self.stretches = stretches
         self._factor: Expression = ca.SX.sym("factor") if stretches else 1.0
         self.h: Expression = dt * self._factor
-        self.held = held
+        self.held, self.apart = held, apart
         self.touches, self.rows, self.rule = tuple(touches), rows, lobatto(stages)
         robot = model.robot
         self.weight = max(1.0, robot.total_mass * float(np.linalg.norm(model.tree.gravity)))
-        self.forces = len(rows) + sum(touch.forces for touch in touches)
+        self.pushing = len(rows) + sum(touch.forces for touch in touches)
+        self.forces = self.pushing + apart.unknowns
         self.knot = 2 * robot.nv + robot.nu + self.forces
         self.inner = robot.nv + self.forces
         self.smooth = all(touch.holds for touch in self.touches)
@@ -337,10 +345,19 @@ class Transcription:
                     rows.within(one.name, value_of(one, moment), one.lower, one.upper)
         slopes = (dt * rates_at for rates_at in (a["v"], ends_at))
         values = [*thetas, *(slopes if self.smooth else ())]
-        inner = {n: self._inside(n, values, bases, a["u"], b["u"], t) for n in counts(wanted)}
+        inside = sorted({*counts(wanted), *self.apart.between})
+        inner = {n: self._inside(n, values, bases, a["u"], b["u"], t) for n in inside}
         for one in wanted:
             for moment in inner.get(one.between, ()):
                 rows.within(one.name, value_of(one, moment), one.lower, one.upper)
+        planes = [part[self.pushing :] for part in forces]
+        for k in range(s):
+            self.apart.keep(rows, points[k].placed, planes[k])
+        for n in self.apart.between:
+            for m, moment in enumerate(inner[n]):
+                k, way = m // n, (m % n + 1.0) / (n + 1.0)
+                mean = planes[k] + way * (planes[k + 1] - planes[k])
+                self.apart.keep(rows, moment.placed, mean, n)
         local = self._local(ca.vertcat(begin, *middle, end), given, rows)
         for term in costs:
             if term.at == "all":
@@ -438,6 +455,7 @@ class Transcription:
                 continue
             still = [ca.dot(way, mark.velocity) for way in mark.ways] if moves else []
             add_planned(rows, touch, x, stand, gap, [still[i] for i in sticks if still])
+        self.apart.keep(rows, point.placed, at["forces"][self.pushing :])
         return self._finished("end", z, given, rows, (costs, wanted), point, bases)
 
     def period(self, free: Sequence[int]) -> Local:

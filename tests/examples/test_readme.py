@@ -35,6 +35,7 @@ SENSING = snippets(ROOT / "docs/sensing.md")
 PICTURES = snippets(ROOT / "docs/pictures.md")
 MOTORS = snippets(ROOT / "docs/motors.md")
 PARALLEL = snippets(ROOT / "docs/parallel.md")
+APART = [one for one in snippets(ROOT / "docs/optimizing.md") if ".apart(" in one]
 ENVIRONMENTS = snippets(ROOT / "docs/environments.md")[1:3]  # others take a robot, or minutes
 SNIPPETS = [
     *ENVIRONMENTS,
@@ -44,13 +45,13 @@ SNIPPETS = [
     "\n".join(DYNAMICS),
     *INTEGRATORS,
 ]
-SNIPPETS += [*SENSING, *PICTURES, *MOTORS, *PARALLEL]
+SNIPPETS += [*SENSING, *PICTURES, *MOTORS, *PARALLEL, *APART]
 
 
 def test_there_are_some() -> None:
     assert (len(README), len(FEATURES), len(BUILDING), len(DYNAMICS)) == (1, 2, 8, 6)
     assert (len(INTEGRATORS), len(SENSING), len(PICTURES), len(MOTORS)) == (3, 4, 2, 3)
-    assert len(PARALLEL) == 3
+    assert (len(PARALLEL), len(APART)) == (3, 1)
 
 
 @pytest.mark.parametrize("snippet", SNIPPETS, ids=range(len(SNIPPETS)))

@@ -12,7 +12,8 @@ import robosim
 from robosim.errors import ControllerError, OptionError
 from robosim.models import builders
 from robosim.optimize import ContactCost, ContactMPC, Exploration, Plateaus, SoftContacts
-from robosim.optimize.configurations import Configurations, solved
+from robosim.optimize.configurations import Configurations
+from robosim.optimize.normal_equations import solved
 
 INF = np.inf
 STEP_UP = Plateaus([(0.1, INF, -INF, INF, 0.12), (-0.2, 0.3, -0.1, 0.1, -0.05)], 0.03)
