@@ -255,7 +255,7 @@ class RobotVectorEnv(gymnasium.vector.VectorEnv[Seen, Seen, NDArray[Any]]):
                 f"the episode of environment {int(np.argmax(self._over))} is over: reset it with "
                 "options={'reset_mask': ...}, or choose another autoreset_mode"
             )
-        out = episodes.step(episodes.actions.checked(actions, live), live, acting)
+        out = episodes.step(actions, live, acting)
         over = out.terminated | out.truncated
         rows = np.flatnonzero(over)
         stepped, final = live, np.zeros((0, episodes.size), dtype=np.float32)
