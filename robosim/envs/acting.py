@@ -9,7 +9,7 @@ one unit after the other until none is left; an environment does not depend on w
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +23,10 @@ from robosim.validation import Array
 
 CHECK, GO, TELL = 1, 2, 4  # stages of a call: actions, all that they lead to, what follows steps
 # What a call found, as bits: steps that are left, a body that turned far, rewards and observations
-# that are not finite. A refused action k is -1 - k.
-LEFT, TURNED, JUDGED, LOOKED = 1, 2, 4, 8
+# that are not finite, episodes that are over. A refused action k is -1 - k.
+LEFT, TURNED, JUDGED, LOOKED, OVER = 1, 2, 4, 8, 16
+# Rows of `Acting.marks`.
+ENDED, TRUNCATED, FAILED, ENDING = 0, 1, 2, 3
 
 Act = Callable[[int, int], int]
 
@@ -59,10 +61,15 @@ class Acting(NamedTuple):
         Number of actions after which episodes are truncated.
     noise : (n or 0, no)
     low, high : (no,)
-    failed : (n,) of bool
     tau : (n, nu)
-    terms, reward, ended, truncated, seen : (n, terms), (n,), (n,), (n,), (n, no)
-        Results; observations of environments that do not act are zero.
+    terms : (n, terms)
+        Terms of the rewards.
+    values : (1 + terms, n)
+        Results: the rewards, and their terms.
+    marks : (4, n) of bool
+        Results: whose episode is terminated, truncated, whose steps failed, who is over.
+    seen : (n, no)
+        Results: observations; zero of environments that do not act.
     """
 
     now: Arrays
@@ -81,12 +88,10 @@ class Acting(NamedTuple):
     noise: Array
     low: Array
     high: Array
-    failed: NDArray[np.bool_]
     tau: Array
     terms: Array
-    reward: Array
-    ended: NDArray[np.bool_]
-    truncated: NDArray[np.bool_]
+    values: Array
+    marks: NDArray[np.bool_]
     seen: NDArray[np.float32]
 
 
@@ -125,7 +130,7 @@ def take_steps(on, unit):  # type: ignore[no-untyped-def]
     for i in range(unit.first, unit.first + unit.count):
         run.ahead[i] += run.done[i]
         run.reached[i] = run.done[i]
-        run.failed[i] = on.failed[i] = run.done[i] < end
+        run.failed[i] = on.marks[FAILED, i] = run.done[i] < end
         if run.failed[i]:
             told |= LEFT
         for k in range(run.turns.shape[1]):
@@ -147,9 +152,15 @@ def compiled_act(loops: Loops, kind: int) -> Act:
     def tell(on, i, out):  # type: ignore[no-untyped-def]
         run, told = on.running, 0
         move_row(on.now, run.q, run.v, on.action, on.tau, on.live, on.count, i)
-        if judge_at(on.now, on.live, on.terms, on.reward, on.ended, i):
+        marks, terms = on.marks, on.terms
+        if judge_at(on.now, on.live, terms, on.values[0], marks[ENDED], i):
             told |= JUDGED
-        end_row(on.live, on.failed, on.count, on.most, on.ended, on.truncated, i)
+        for k in range(terms.shape[1]):
+            on.values[1 + k, i] = terms[i, k]
+        end_row(on.live, marks[FAILED], on.count, on.most, marks[ENDED], marks[TRUNCATED], i)
+        marks[ENDING, i] = marks[ENDED, i] or marks[TRUNCATED, i]
+        if marks[ENDING, i]:
+            told |= OVER
         if not on.live[i]:
             on.seen[i] = 0.0
         elif look_at(on.now, i, on.noise, i, on.low, on.high, out, on.seen[i]):

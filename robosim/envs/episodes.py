@@ -41,6 +41,9 @@ class Outcome(NamedTuple):
     terminated, truncated : (n,) of bool
     failed : (n,) of bool
         Whether a time step of the simulation could not be solved.
+    over : (n,) of bool
+        Whether the episode is terminated or truncated.
+    any_over : bool
     """
 
     reward: Array
@@ -48,6 +51,8 @@ class Outcome(NamedTuple):
     terminated: Mask
     truncated: Mask
     failed: Mask
+    over: Mask
+    any_over: bool
 
 
 class Episodes:
@@ -115,8 +120,6 @@ class Episodes:
         self.now.q[:], self.now.v[:] = self.batch.q, self.batch.v
         self.sense()
         self.everyone, self._one_live = np.arange(n), np.ones(1, dtype=bool)
-        # Observations after the last step (n, no), a new array for each step.
-        self.seen: NDArray[np.float32]
         self._tau = np.zeros((n, robot.nu))  # over the first time step of an action
         # Whether observations, and rewards with ends, are those of compiled functions.
         self._looks = self._judges = False
@@ -152,10 +155,13 @@ class Episodes:
             raise TaskError(f"noise must be a number or {self.size} of them") from None
         self._noisy = bool(np.any(np.asarray(task.noise)))
         self._quiet = np.empty((0, self.size))
+        # Present observations (n, no); later steps change them.
+        self.seen: NDArray[np.float32] = np.zeros((n, self.size), dtype=np.float32)
         self.whole: Whole | None = None
         if self._looks and self._judges:
             simple = not (sensors or stages or self.actions.come_late)
             self.whole = Whole(self, self._arrays, simple)
+            self.seen = self.whole.seen
             self._told = [f"reward_{name}" for name in self._terms]
 
     def seed(self, which: Rows, seeds: Sequence[int | None]) -> None:
@@ -270,9 +276,13 @@ class Episodes:
         self.actions.take(actions)
         if self.whole is None:
             return self._step_by_arrays(live, rows)
-        self.whole.take(live, rows)
-        self.seen = self.whole.seen.copy()
-        return Outcome(**self.whole.outcome())
+        whole = self.whole
+        whole.take(live, rows)
+        reward, *terms = whole.values.copy()
+        marks = whole.marks.copy()
+        return Outcome(
+            reward, dict(zip(self._terms, terms, strict=True)), *marks, any_over=whole.any_over
+        )
 
     def step_one(
         self, action: Any
@@ -285,15 +295,14 @@ class Episodes:
         live, rows = self._one_live, self.everyone
         if (whole := self.whole) is not None:
             whole.take(live, rows)
-            ends = whole.ended.item(), whole.truncated.item()
-            info = dict(zip(self._told, whole.terms[0].tolist(), strict=True))
-            info["failed"] = whole.failed.item()
-            return whole.seen[0].copy(), whole.reward.item(), *ends, info
+            info: dict[str, Any] = dict(zip(self._told, whole.terms[0].tolist(), strict=True))
+            (ended,), (truncated,), (info["failed"],), _ = whole.marks.tolist()
+            return whole.seen[0].copy(), whole.values[0].item(), ended, truncated, info
         out = self._step_by_arrays(live, rows)
         info = {f"reward_{name}": float(term[0]) for name, term in out.terms.items()}
         info["failed"] = bool(out.failed[0])
         ends = bool(out.terminated[0]), bool(out.truncated[0])
-        return self.seen[0], float(out.reward[0]), *ends, info
+        return self.seen[0].copy(), float(out.reward[0]), *ends, info
 
     def _step_by_arrays(self, live: Mask, rows: Rows) -> Outcome:
         """`step` with the actions that are taken, by functions of arrays."""
@@ -309,7 +318,8 @@ class Episodes:
         if len(rows) < self.n:
             self.seen = np.zeros((self.n, self.size), dtype=np.float32)
             self.seen[rows] = seen
-        return Outcome(reward, terms, ended, truncated, failed)
+        over = ended | truncated
+        return Outcome(reward, terms, ended, truncated, failed, over, bool(over.any()))
 
     def _judged(self, live: Mask) -> tuple[Array, dict[str, Array], Mask]:
         """Rewards (n,), their terms, and whose episode the task terminates, (n,)."""

@@ -7,7 +7,7 @@ Python takes the time steps, and compiled code does what follows these.
 from __future__ import annotations
 
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 from robosim.batch.bound import Plan
 from robosim.envs.acting import (
     CHECK,
+    FAILED,
     GO,
     JUDGED,
     LEFT,
     LOOKED,
+    OVER,
     TELL,
     TURNED,
     Act,
@@ -55,8 +57,14 @@ class Whole:
 
     Attributes
     ----------
-    terms, reward, ended, truncated, failed : (n, terms), (n,), (n,), (n,), (n,)
-        Results of the last action; the arrays stay the same.
+    terms : (n, terms)
+        Terms of the rewards of the last action. Arrays of results stay the same.
+    values : (1 + terms, n)
+        The rewards, and their terms.
+    marks : (4, n) of bool
+        Whose episode is terminated, truncated, whose steps failed, whose episode is over.
+    any_over : bool
+        Whether an episode is over.
     seen : (n, no)
         Observations; zero of environments that did not act.
     tau : (n, nu)
@@ -68,8 +76,9 @@ class Whole:
         n, task = episodes.n, episodes.task
         assert isinstance(task, CompiledTask)
         self._functions = task.functions()
-        self.terms, self.reward = np.zeros((n, len(self._functions.terms))), np.zeros(n)
-        self.ended, self.truncated, self.failed = (np.zeros(n, dtype=bool) for _ in range(3))
+        count = len(self._functions.terms)
+        self.terms, self.values = np.zeros((n, count)), np.zeros((1 + count, n))
+        self.marks, self.any_over = np.zeros((4, n), dtype=bool), False
         self.seen = np.zeros((n, episodes.size), dtype=np.float32)
         self.tau = np.zeros((n, episodes.robot.nu))
         self._live, self._todo = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
@@ -116,6 +125,7 @@ class Whole:
             bound.end(plan, not told & LEFT, bool(told & TURNED))
             if told & LEFT:
                 told |= self._left(self._block.address)
+        self.any_over = bool(told & OVER)
         if told & JUDGED:
             of.refuse_reward(self.terms, live)
         elif told & LOOKED:
@@ -147,7 +157,7 @@ class Whole:
         of = self._of
         self._checked(self._call(address, CHECK))
         of.push()
-        self.failed[:] = of.advance(of.actions.given, self.tau)
+        self.marks[FAILED] = of.advance(of.actions.given, self.tau)
         of.sense()
         self._draw(rows)
         self._todo[:] = True
@@ -156,7 +166,7 @@ class Whole:
     def _left(self, address: int) -> int:
         """What follows the steps of environments that compiled code has not finished."""
         bound, todo = self._of.bound, self._todo
-        self.failed[todo] = bound.failed[todo]
+        self.marks[FAILED, todo] = bound.failed[todo]
         self.tau[todo] = np.nan_to_num(bound.tau[:, bound.actuated][todo])
         return self._call(address, TELL)
 
@@ -189,24 +199,11 @@ class Whole:
             self._noise,
             of.low,
             of.high,
-            self.failed,
             self.tau,
             self.terms,
-            self.reward,
-            self.ended,
-            self.truncated,
+            self.values,
+            self.marks,
             self.seen,
         )
         self._plan, self._block = plan, Block(values)
         self._call = act_of(self._functions, self._block.kind)
-
-    def outcome(self) -> dict[str, Any]:
-        """Results as new arrays: a reward, its terms by name, ends and failures, each (n,)."""
-        terms = dict(zip(self._functions.terms, self.terms.T.copy(), strict=True))
-        return {
-            "reward": self.reward.copy(),
-            "terms": terms,
-            "terminated": self.ended.copy(),
-            "truncated": self.truncated.copy(),
-            "failed": self.failed.copy(),
-        }

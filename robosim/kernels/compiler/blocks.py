@@ -121,7 +121,7 @@ def _call(context, builder, code, kinds, values):
 
 @intrinsic
 def call_states(typing_context, code, solver, parts, runs, done, count, end):
-    """Call a `StepFunction` by its address; `parts`, `runs` and `done` are addresses of (count,)."""
+    """Call a `StepFunction` by its address; `parts`, `runs`, `done` are addresses of (count,)."""
 
     def generate(context, builder, signature, args):
         code, solver, *lists, count, end = args
