@@ -436,6 +436,7 @@ class BatchSimulation:
         bodies: bool = False,
         contacts: bool = False,
         also: str | Sequence[str] = (),
+        limbs: bool = False,
     ) -> Bound:
         """Prepare a rollout of some steps for repeated use.
 
@@ -456,6 +457,9 @@ class BatchSimulation:
             "contacts", "frames", "joint_wrenches", or a single one, such as "sensor:gyro".
             Frames and kinematic sensors (poses, velocities, accelerations) are evaluated for all
             states at once. Forces and torques are evaluated state by state.
+        limbs : bool
+            Whether limbs of states that are in no group of eight are computed in SIMD lanes, as by
+            `Simulation` with ``lanes=True``.
 
         Raises
         ------
@@ -472,7 +476,7 @@ class BatchSimulation:
                 "`targets` before each step, or use rollout"
             )
         samples = self._samples
-        return Bound(self._stepping, steps, control, bodies, contacts, also, samples)
+        return Bound(self._stepping, steps, control, bodies, contacts, also, samples, limbs)
 
     def cast(
         self,

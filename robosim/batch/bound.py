@@ -20,12 +20,14 @@ from robosim.batch.controls import Controls
 from robosim.batch.group import Group
 from robosim.batch.showing import Showing
 from robosim.batch.stepping import Stepping
+from robosim.batch.units import UNIT, Running, units_of
 from robosim.description.mechanism import Mechanism
 from robosim.kernels.compiler.lanes import WIDTH
 from robosim.rays.sensing import Samples
 from robosim.runtime.around import begin_steps, end_steps
-from robosim.runtime.handles import StepFunction, provide_features, step_function
-from robosim.runtime.lanes import group_step_function
+from robosim.runtime.handles import Parts, StepFunction, provide_features, step_function
+from robosim.runtime.lanes import Together, group_step_function
+from robosim.runtime.limbs import Limbs, find_lanes
 from robosim.simulation.diagnosis import FAR, refuse_starts
 from robosim.validation import Array, read_only
 
@@ -40,6 +42,8 @@ class Plan(NamedTuple):
     jobs: list[Callable[[], None]]  # take the steps of all states, each those of a thread
     begin: NDArray[np.float64]  # (n,) [s] times of the starts
     counted: NDArray[np.int64]  # (n,) steps from the starts to where `ahead` begins
+    units: NDArray[np.void]  # UNIT of `robosim.batch.units`
+    limbs: dict[int, Limbs]  # of single states whose limbs are in lanes
 
 
 def driven_coordinates(robot: Mechanism) -> slice | NDArray[np.int64]:
@@ -80,6 +84,7 @@ class Bound:
     done : (n,), steps that the last call took
     failed : (n,) of bool, whether a step could not be solved, as in a `Rollout`
     all_done : bool, whether all steps of the last call were solved
+    limbs : bool, whether limbs of states that are in no group are computed in lanes
     """
 
     def __init__(
@@ -91,9 +96,11 @@ class Bound:
         contacts: bool,
         also: str | Sequence[str],
         samples: Callable[[], Samples],
+        limbs: bool = False,
     ) -> None:
         robot, n = stepping.robot, stepping.n
         self._stepping, self._control, self.steps = stepping, control, steps
+        self.limbs = limbs
         memory = BatchBuffers(stepping.sims, steps, (False, False), False, steps)
         self._memory = memory
         memory.gains[:] = control.gains
@@ -115,6 +122,7 @@ class Bound:
         held = memory.torques[:, 0, self.actuated]
         self.torques = held if self._straight else np.zeros((n, robot.nu))
         self._plan: Plan | None = None
+        self._limbs: dict[int, tuple[Parts, Limbs]] = {}
         self._timestep, self._reached = stepping.timestep, np.zeros(n, dtype=np.int64)
         self._begun = np.zeros(n, dtype=np.int64)  # steps before the last call
 
@@ -159,10 +167,73 @@ class Bound:
         stepping.note_samples()
         if self._showing.shows:
             self._showing.show(plan.groups, self._begun + done)
+        self._end(plan, turned)
+
+    def _end(self, plan: Plan, turned: bool) -> None:
+        """Warn of bodies that turn far, and hand back states that users have."""
+        stepping, memory = self._stepping, self._memory
         if turned and not stepping.told_of_turn:
-            stepping.tell_of_turns(memory, memory.starts[:, 0], done)
+            # Indices of bodies in a lane are not those of the robot.
+            memory.infos["turner"][list(plan.limbs)] = -1.0
+            stepping.tell_of_turns(memory, memory.starts[:, 0], self.done)
         for i in stepping.lent:
             stepping.count(i)
+
+    @property
+    def threads(self) -> int:
+        """Number of threads."""
+        return self._stepping.threads
+
+    @property
+    def has_lent(self) -> bool:
+        """Whether users have simulations of states, which they may step by themselves."""
+        return bool(self._stepping.lent)
+
+    def prepare(self) -> Plan | None:
+        """Get ready for steps that compiled code takes by itself, unit by unit.
+
+        None if it cannot: where joints are driven, channels are read, or sensors take samples.
+        `end` has to follow the steps.
+        """
+        stepping, memory = self._stepping, self._memory
+        if stepping.samples is not None or memory.motions.shape[2] or self._showing.shows:
+            return None
+        plan = self._ready()
+        if not self._usual:
+            return None
+        stepping.recent = memory, self._reached
+        return plan
+
+    def running(self, plan: Plan | None) -> Running:
+        """The arrays of the run for compiled code, valid as long as the plan; None: no steps."""
+        memory, stepping, robot = self._memory, self._stepping, self._stepping.robot
+        units, begin, counted = np.zeros(0, dtype=UNIT), np.zeros(0), np.zeros(0, dtype=np.int64)
+        if plan is not None:
+            units, begin, counted = plan.units, plan.begin, plan.counted
+        times = begin, counted, stepping.ahead, self._begun, memory.starts
+        results = self.done, self._reached, self.failed, memory.infos["turn"]
+        values = self.q, self.v, self.tau, self.targets, memory.torques[:, 0]
+        actuated = np.asarray(robot.actuated, dtype=np.int64)
+        numbers = self.steps, float(self._timestep), float(FAR)
+        return Running(units, *times, *results, *values, actuated, *numbers)
+
+    def do(self, jobs: Sequence[Callable[[], object]]) -> None:
+        """Do all jobs, in parallel threads if there are several."""
+        self._stepping.do(jobs)
+
+    def end(self, plan: Plan, all_done: bool, turned: bool) -> None:
+        """What has to follow the steps of compiled code; steps that are left are taken here."""
+        self.all_done = all_done
+        if not all_done:
+            stepping, done = self._stepping, self.done
+            stepping.ahead -= done
+            try:
+                self._go_on(plan, plan.step_states, self.steps)
+            finally:
+                self._reached[:] = done
+            infos = self._memory.infos
+            self.all_done, turned = end_steps(done, self.steps, infos, FAR, self.failed)
+        self._end(plan, turned)
 
     def _ready(self) -> Plan:
         """The plan, renewed for states that were changed by other means since the last call."""
@@ -198,6 +269,8 @@ class Bound:
             return False
         numbers = {i // WIDTH for i in touched if i < plan.alone.start}
         made = self._stepping.groups
+        if any(not self._limbs_fit(i) for i in touched if i in plan.limbs):
+            return False
         return all(
             plan.groups[g] is made.get(g)
             and plan.groups[g].is_of([sim.parts for sim in sims[g * WIDTH : (g + 1) * WIDTH]])
@@ -232,15 +305,24 @@ class Bound:
         rows = handles, *(array[: alone.start].reshape(whole, WIDTH) for array in each)
         jobs: list[Callable[[], None]] = []
         take: Any
+        together: list[tuple[Together, Any, int, int]] = []
         for a, b in pairwise((*begins, whole)):
             take = group_step_function(groups[a].solver, kinds[a], *of_runs)
+            together += [(groups[g], take, g * WIDTH, WIDTH) for g in range(a, b)]
             jobs += [
                 partial(take, *(array[share] for array in rows), self.steps)
                 for share in self._shares(slice(a, b))
             ]
+        limbs = self._limbs_of(alone) if self._usual else {}
+        for i, one in limbs.items():
+            take = group_step_function(one.solver, one.kind, *of_runs)
+            together.append((one, take, i, 1))
+            row = one.handle.addresses, *(array[None, i : i + 1] for array in each)
+            jobs.append(partial(take, *row, self.steps))
+        singly = slice(alone.start + len(limbs), alone.stop)
         jobs += [
             partial(step_states, *(array[share] for array in each), self.steps)
-            for share in self._shares(alone)
+            for share in self._shares(singly)
         ]
         return Plan(
             stepping.lanes,
@@ -250,7 +332,28 @@ class Bound:
             jobs,
             np.array([one.counters.start_time for one in engines]),
             np.array([one.counters.steps for one in engines]),
+            units_of(together, singly, step_states, each),
+            limbs,
         )
+
+    def _limbs_of(self, alone: slice) -> dict[int, Limbs]:
+        """Limbs of the first states of a slice, up to one whose robot has no similar limbs."""
+        found: dict[int, Limbs] = {}
+        for i in range(alone.start, alone.stop) if self.limbs else ():
+            if not self._limbs_fit(i):
+                sim = self._stepping.sims[i]
+                lanes = find_lanes(sim.robot, sim.parts)
+                if lanes is None:
+                    break
+                self._limbs[i] = sim.parts, Limbs(sim.parts, lanes)
+            found[i] = self._limbs[i][1]
+        return found
+
+    def _limbs_fit(self, i: int) -> bool:
+        """Whether there are limbs of state i, of its present model and memory."""
+        parts = self._stepping.sims[i].parts
+        made = self._limbs.get(i)
+        return made is not None and made[0].model is parts.model and made[0].memory is parts.memory
 
     def _advance(self, plan: Plan, steps: int) -> None:
         """Take and count the time steps of all states."""

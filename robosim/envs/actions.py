@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -65,6 +65,8 @@ class Actions:
         Stages between targets or torques and the joints.
     come_late : bool
         Whether the task has a delay, so that actions may begin to act in a later time step.
+    given : (n, na)
+        The last actions that were given, which `cut_to_space` clips.
     """
 
     def __init__(self, task: Task, robot: Mechanism, n: int) -> None:
@@ -100,6 +102,7 @@ class Actions:
         # Actions that wait, the newest first, and the delay of each environment in time steps.
         self.come_late = float(np.max(task.delay)) > 0
         most = round(float(np.max(task.delay)) / task.timestep)
+        self.given = np.zeros(self._shape)
         self._waiting = np.zeros((n, -(-most // task.steps) + 1, len(self.names)))
         self._delays = np.zeros(n, dtype=np.int64)
 
@@ -124,28 +127,59 @@ class Actions:
         target[self._driven] = self._center
         self.pd = PD(robot, target, kp, kd, limit=limit, implicit=control.implicit)
 
-    def checked(self, actions: Any, live: NDArray[np.bool_]) -> Array:
-        """Actions (n, na), checked in the rows of live environments, and zero in the others.
+    @property
+    def scales(self) -> tuple[Array, Array, NDArray[np.int64]]:
+        """What an action of 0 means and how far one of 1 is from this, and which motors, (na,)."""
+        return self._center, self._scale, self._driven
+
+    def take(self, actions: Any) -> None:
+        """Copy actions (n, na) to `given`.
 
         Raises
         ------
         ActionError
-            For a wrong shape, or an entry that is not finite or not within -1 and 1.
+            For a wrong shape, or something else than numbers.
         """
+        shape = np.shape(actions)
         try:
-            given = np.array(actions, dtype=float)
+            if shape == self._shape:
+                self.given[:] = actions
+                return
+            np.array(actions, dtype=float)
         except (TypeError, ValueError):
             raise ActionError(f"actions must be numbers, not {actions!r}") from None
-        if given.shape != self._shape:
-            raise ActionError(f"actions must have shape {self._shape}, not {given.shape}")
-        bad = cut_to_space(given, live)
+        raise ActionError(f"actions must have shape {self._shape}, not {shape}")
+
+    def take_one(self, action: Any) -> None:
+        """Copy the action (na,) of the only environment to `given`; raises as `take`."""
+        shape = np.shape(action)
+        if shape != self._shape[1:]:
+            raise ActionError(f"an action must have shape {self._shape[1:]}, not {shape}")
+        try:
+            self.given[0] = action
+        except (TypeError, ValueError):
+            raise ActionError(f"actions must be numbers, not {[action]!r}") from None
+
+    def checked(self, live: NDArray[np.bool_]) -> Array:
+        """`given`, clipped to the space in the rows of live environments, and zero in the others.
+
+        Raises
+        ------
+        ActionError
+            For an entry that is not finite or not within -1 and 1.
+        """
+        bad = cut_to_space(self.given, live)
         if bad >= 0:
-            i, k = divmod(bad, len(self.names))
-            raise ActionError(
-                f"the action for '{self.names[k]}' of environment {i} is {given[i, k]}, which is "
-                "not within -1 and 1: clip it, as gymnasium.wrappers.ClipAction does"
-            )
-        return given
+            self.refuse(bad)
+        return self.given
+
+    def refuse(self, bad: int) -> NoReturn:
+        """Raise the error of an entry of `given`, counted along its rows."""
+        i, k = divmod(bad, len(self.names))
+        raise ActionError(
+            f"the action for '{self.names[k]}' of environment {i} is {self.given[i, k]}, which is "
+            "not within -1 and 1: clip it, as gymnasium.wrappers.ClipAction does"
+        )
 
     def begin(self, which: NDArray[np.int64], delays: Array) -> None:
         """Forget the actions of environments (k,), and set their delays (k,) [s]."""

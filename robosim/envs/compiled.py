@@ -22,7 +22,6 @@ from robosim.validation import Array
 
 Rows = NDArray[np.int64]
 NOTHING = -1  # row of what is not finite, where all is
-JUDGED, LOOKED = 1, 2  # what is not finite: a reward, or an observation
 
 
 class Arrays(NamedTuple):
@@ -70,54 +69,51 @@ class Starts(NamedTuple):
     drawn: Any
 
 
-class Reached(NamedTuple):
-    """What a step has led to.
-
-    Attributes
-    ----------
-    q, v : (n, nq), (n, nv)
-    action : (n, na)
-    tau : (n, nu)
-    """
-
-    q: Array
-    v: Array
-    action: Array
-    tau: Array
-
-
 @row
-def move_on(now, reached, live, count):  # type: ignore[no-untyped-def]
-    """Write what an action has led to into the arrays of a moment, which stay the same.
+def move_row(now, q, v, action, tau, live, count, i):  # type: ignore[no-untyped-def]
+    """Write what an action of environment i has led to into the arrays of a moment.
 
     ``count`` (n,) are the actions since the episodes began.
     """
+    for k in range(now.q.shape[1]):
+        now.q_before[i, k] = now.q[i, k]
+        now.q[i, k] = q[i, k]
+    for k in range(now.v.shape[1]):
+        now.v_before[i, k] = now.v[i, k]
+        now.v[i, k] = v[i, k]
+    for k in range(now.action.shape[1]):
+        now.action_before[i, k] = now.action[i, k]
+        now.action[i, k] = action[i, k]
+    for k in range(now.tau.shape[1]):
+        now.tau[i, k] = tau[i, k]
+    count[i] += live[i]
+    now.time[i] = now.dt * count[i]
+
+
+@row
+def end_row(live, failed, count, most, ended, truncated, i):  # type: ignore[no-untyped-def]
+    """Whether the episode of environment i is terminated or truncated.
+
+    That follows from who has `ended`, who failed, and the counts. Nothing has happened to
+    environments that are not live.
+    """
+    failed[i] = failed[i] and live[i]
+    ended[i] = ended[i] and live[i] and not failed[i]
+    truncated[i] = live[i] and (failed[i] or count[i] >= most)
+
+
+@row
+def move_on(now, q, v, action, tau, live, count):  # type: ignore[no-untyped-def]
+    """`move_row` of all environments."""
     for i in range(count.shape[0]):
-        for k in range(now.q.shape[1]):
-            now.q_before[i, k] = now.q[i, k]
-            now.q[i, k] = reached.q[i, k]
-        for k in range(now.v.shape[1]):
-            now.v_before[i, k] = now.v[i, k]
-            now.v[i, k] = reached.v[i, k]
-        for k in range(now.action.shape[1]):
-            now.action_before[i, k] = now.action[i, k]
-            now.action[i, k] = reached.action[i, k]
-        for k in range(now.tau.shape[1]):
-            now.tau[i, k] = reached.tau[i, k]
-        count[i] += live[i]
-        now.time[i] = now.dt * count[i]
+        move_row(now, q, v, action, tau, live, count, i)
 
 
 @row
 def tell_ends(live, failed, count, most, ended, truncated):  # type: ignore[no-untyped-def]
-    """Whose episode is terminated or truncated, from who has `ended`, who failed, and the counts.
-
-    Nothing has happened to environments that are not live.
-    """
+    """`end_row` of all environments."""
     for i in range(live.shape[0]):
-        failed[i] = failed[i] and live[i]
-        ended[i] = ended[i] and live[i] and not failed[i]
-        truncated[i] = live[i] and (failed[i] or count[i] >= most)
+        end_row(live, failed, count, most, ended, truncated, i)
 
 
 class Functions(NamedTuple):
@@ -159,16 +155,19 @@ class Loops(NamedTuple):
     judge : callable(now, live, terms, reward, ended) -> int
         Terms of the rewards (n, terms), their sums (n,), which are zero where `live` is false, and
         who is done (n,). `NOTHING`, or a live row whose reward is not finite.
-    conclude : callable(now, reached, live, failed, count, most, *of_look, *of_judge, truncated)
-        All that follows the time steps of an action: `move_on`, `judge`, `tell_ends` and `look`.
-        `NOTHING`, or `JUDGED` or `LOOKED`: what is not finite.
     start : callable(start, q, v)
+    look_at : callable(now, i, noise, k, low, high, out, seen) -> bool
+        The observation of row i into out (size,); and with row k of noise, clipped, into seen
+        (size,). Whether it is not finite.
+    judge_at : callable(now, live, terms, total, ended, i) -> bool
+        The same as `judge` of row i; whether its reward is not finite.
     """
 
     look: Callable[..., int]
     judge: Callable[..., int]
-    conclude: Callable[..., int]
     start: Callable[..., None]
+    look_at: Callable[..., bool]
+    judge_at: Callable[..., bool]
 
 
 class CompiledTask(Task):
@@ -199,7 +198,7 @@ class CompiledTask(Task):
 
     def loops(self) -> Loops:
         """The functions for all rows, compiled where they are first called."""
-        return _loops(self.functions())
+        return loops_of(self.functions())
 
     def _numbers(self, robot: Mechanism) -> Array:
         return np.array(self.numbers(robot), dtype=float).reshape(-1)
@@ -303,7 +302,7 @@ def records(drawn: Mapping[str, Array], n: int) -> Any:
 
 
 @lru_cache(maxsize=64)
-def _loops(of: Functions) -> Loops:
+def loops_of(of: Functions) -> Loops:
     """Compiled loops over the rows, one for each set of functions."""
     observe: Any
     reward: Any
@@ -315,17 +314,24 @@ def _loops(of: Functions) -> Loops:
     )
 
     @row
+    def look_at(now, i, noise, k, low, high, out, seen):  # type: ignore[no-untyped-def]
+        bad = False
+        observe(now, i, out)
+        for j in range(out.shape[0]):
+            value = out[j]
+            if not np.isfinite(value):
+                bad = True
+            if noise.shape[0] > 0:
+                value += noise[k, j]
+            seen[j] = min(max(value, low[j]), high[j])
+        return bad
+
+    @row
     def look(now, rows, noise, low, high, seen):  # type: ignore[no-untyped-def]
         out, bad = np.empty(seen.shape[1]), NOTHING
         for k in range(rows.shape[0]):
-            observe(now, rows[k], out)
-            for j in range(out.shape[0]):
-                value = out[j]
-                if not np.isfinite(value) and bad == NOTHING:
-                    bad = k
-                if noise.shape[0] > 0:
-                    value += noise[k, j]
-                seen[k, j] = min(max(value, low[j]), high[j])
+            if look_at(now, rows[k], noise, k, low, high, out, seen[k]) and bad == NOTHING:
+                bad = k
         return bad
 
     if done is None:
@@ -337,32 +343,23 @@ def _loops(of: Functions) -> Loops:
         ends = done
 
     @row
+    def judge_at(now, live, terms, total, ended, i):  # type: ignore[no-untyped-def]
+        reward(now, i, terms[i])
+        ended[i] = ends(now, i)
+        total[i] = 0.0
+        if not live[i]:
+            return False
+        for k in range(terms.shape[1]):
+            total[i] += terms[i, k]
+        return not np.isfinite(total[i])
+
+    @row
     def judge(now, live, terms, total, ended):  # type: ignore[no-untyped-def]
         bad = NOTHING
         for i in range(ended.shape[0]):
-            reward(now, i, terms[i])
-            ended[i] = ends(now, i)
-            total[i] = 0.0
-            if live[i]:
-                for k in range(terms.shape[1]):
-                    total[i] += terms[i, k]
-                if not np.isfinite(total[i]):
-                    bad = i
+            if judge_at(now, live, terms, total, ended, i):
+                bad = i
         return bad
-
-    @row
-    def conclude(  # type: ignore[no-untyped-def]
-        now, reached, live, failed, count, most,
-        rows, noise, low, high, seen,
-        terms, total, ended, truncated,
-    ):  # fmt: skip
-        move_on(now, reached, live, count)
-        if judge(now, live, terms, total, ended) != NOTHING:
-            return JUDGED
-        tell_ends(live, failed, count, most, ended, truncated)
-        if look(now, rows, noise, low, high, seen) != NOTHING:
-            return LOOKED
-        return NOTHING
 
     @row
     def start(given, q, v):  # type: ignore[no-untyped-def]
@@ -372,4 +369,4 @@ def _loops(of: Functions) -> Loops:
     def stay(given: Starts, q: Array, v: Array) -> None:
         """Starts are at home and at rest."""
 
-    return Loops(look, judge, conclude, stay if reset is None else start)
+    return Loops(look, judge, stay if reset is None else start, look_at, judge_at)

@@ -16,20 +16,12 @@ from robosim.batch import BatchSimulation
 from robosim.description.mechanism import Mechanism
 from robosim.envs.actions import Actions
 from robosim.envs.chance import Chance
-from robosim.envs.compiled import (
-    JUDGED,
-    LOOKED,
-    NOTHING,
-    Arrays,
-    CompiledTask,
-    Reached,
-    move_on,
-    tell_ends,
-)
+from robosim.envs.compiled import NOTHING, Arrays, CompiledTask, move_on, tell_ends
 from robosim.envs.errors import TaskError
 from robosim.envs.motors import Driven
 from robosim.envs.sensing import Senses, with_sensors
 from robosim.envs.task import ARRAYS, Moment, Start, Task
+from robosim.envs.whole import Whole
 from robosim.errors import StateError
 from robosim.validation import Array
 
@@ -49,6 +41,9 @@ class Outcome(NamedTuple):
     terminated, truncated : (n,) of bool
     failed : (n,) of bool
         Whether a time step of the simulation could not be solved.
+    over : (n,) of bool
+        Whether the episode is terminated or truncated.
+    any_over : bool
     """
 
     reward: Array
@@ -56,6 +51,8 @@ class Outcome(NamedTuple):
     terminated: Mask
     truncated: Mask
     failed: Mask
+    over: Mask
+    any_over: bool
 
 
 class Episodes:
@@ -70,6 +67,8 @@ class Episodes:
         As for `BatchSimulation`.
     most_steps : int or None
         Number of actions after which an episode is truncated; None: never.
+    limbs : bool
+        As for `BatchSimulation.bind`.
 
     Raises
     ------
@@ -87,6 +86,7 @@ class Episodes:
         lanes: bool = True,
         threads: int | None = None,
         most_steps: int | None = None,
+        limbs: bool = False,
     ) -> None:
         task.check(robot)
         robot, sensors = with_sensors(task, robot)
@@ -100,7 +100,9 @@ class Episodes:
         # If actions are delayed, another one may begin to act in each time step.
         stages, pd = self.actions.motors, self.actions.pd
         self._calls = task.steps if self.actions.come_late or stages else 1
-        self.bound = self.batch.bind(task.steps // self._calls, controller=None if stages else pd)
+        self.bound = self.batch.bind(
+            task.steps // self._calls, controller=None if stages else pd, limbs=limbs
+        )
         self._motors = Driven(robot, stages, pd, self.batch) if stages else None
         self._gains = self.bound.kp.copy(), self.bound.kd.copy()
         # The domain's robots that have been built, and which of them each environment has.
@@ -116,10 +118,8 @@ class Episodes:
         drawn, sensed = self.chance.drawn, self._senses.sensed
         self.now = Moment(robot, task.dt, **arrays, drawn=drawn, sensed=sensed)
         self.now.q[:], self.now.v[:] = self.batch.q, self.batch.v
-        self._sense()
-        self.everyone = np.arange(n)
-        # Observations after the last step (n, no), a new array for each step.
-        self.seen: NDArray[np.float32]
+        self.sense()
+        self.everyone, self._one_live = np.arange(n), np.ones(1, dtype=bool)
         self._tau = np.zeros((n, robot.nu))  # over the first time step of an action
         # Whether observations, and rewards with ends, are those of compiled functions.
         self._looks = self._judges = False
@@ -155,6 +155,14 @@ class Episodes:
             raise TaskError(f"noise must be a number or {self.size} of them") from None
         self._noisy = bool(np.any(np.asarray(task.noise)))
         self._quiet = np.empty((0, self.size))
+        # Present observations (n, no); later steps change them.
+        self.seen: NDArray[np.float32] = np.zeros((n, self.size), dtype=np.float32)
+        self.whole: Whole | None = None
+        if self._looks and self._judges:
+            simple = not (sensors or stages or self.actions.come_late)
+            self.whole = Whole(self, self._arrays, simple)
+            self.seen = self.whole.seen
+            self._told = [f"reward_{name}" for name in self._terms]
 
     def seed(self, which: Rows, seeds: Sequence[int | None]) -> None:
         """Seed the generators of environments (k,); None leaves a generator as it is."""
@@ -196,9 +204,9 @@ class Episodes:
             getattr(now, name)[which] = 0.0
         now.q[which], now.v[which] = self.batch.q[which], self.batch.v[which]
         now.q_before[which], now.v_before[which] = now.q[which], now.v[which]
-        self._sense()
+        self.sense()
 
-    def _sense(self) -> None:
+    def sense(self) -> None:
         """Read the task's sensors."""
         if self.chance.sensing is not None:
             self.batch.number_states(self.chance.sensing)
@@ -239,7 +247,7 @@ class Episodes:
         self.batch.set_robots([self._robots[k] for k in drawn[new].tolist()], index=new)
         self._has[new] = drawn[new]
 
-    def _push(self) -> None:
+    def push(self) -> None:
         """Apply the domain's pushes that begin now, and remove those that end."""
         domain = self.task.domain
         if domain is None or domain.push == 0:
@@ -255,52 +263,63 @@ class Episodes:
     def step(self, actions: Array, live: Mask, rows: Rows) -> Outcome:
         """Let live environments act; results of the others have no meaning.
 
-        ``rows`` (k,) are the numbers of the live ones, ``live`` (n,) their mask. What they observe
-        is then in `seen`.
+        ``actions`` are (n, na) within -1 and 1, ``rows`` (k,) the numbers of the live ones,
+        ``live`` (n,) their mask. What they observe is then in `seen`.
 
         Raises
         ------
+        ActionError
+            For a wrong shape, or an entry that is not finite or not within -1 and 1.
         TaskError
             If the task's functions give wrong shapes, or a value that is not finite.
         """
-        self._push()
-        failed = self._advance(actions)
-        self._sense()
-        reached = Reached(self.bound.q, self.bound.v, actions, self._tau)
-        if self._looks and self._judges:
-            outcome, seen = self._concluded(reached, live, rows, failed)
-        else:
-            move_on(self._plain, reached, live, self.count)
-            reward, terms, ended = self._judged(live)
-            truncated = np.empty(self.n, dtype=bool)
-            tell_ends(live, failed, self.count, self.most_steps, ended, truncated)
-            outcome = Outcome(reward, terms, ended, truncated, failed)
-            seen = self.observe(rows)
-        self.seen = seen
+        self.actions.take(actions)
+        if self.whole is None:
+            return self._step_by_arrays(live, rows)
+        whole = self.whole
+        whole.take(live, rows)
+        reward, *terms = whole.values.copy()
+        marks = whole.marks.copy()
+        return Outcome(
+            reward, dict(zip(self._terms, terms, strict=True)), *marks, any_over=whole.any_over
+        )
+
+    def step_one(
+        self, action: Any
+    ) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+        """`step` of the only environment: as `RobotEnv.step` returns it; raises as `step`.
+
+        The arrays of a compiled task are not made anew, but for the observation.
+        """
+        self.actions.take_one(action)
+        live, rows = self._one_live, self.everyone
+        if (whole := self.whole) is not None:
+            whole.take(live, rows)
+            info: dict[str, Any] = dict(zip(self._told, whole.terms[0].tolist(), strict=True))
+            (ended,), (truncated,), (info["failed"],), _ = whole.marks.tolist()
+            return whole.seen[0].copy(), whole.values[0].item(), ended, truncated, info
+        out = self._step_by_arrays(live, rows)
+        info = {f"reward_{name}": float(term[0]) for name, term in out.terms.items()}
+        info["failed"] = bool(out.failed[0])
+        ends = bool(out.terminated[0]), bool(out.truncated[0])
+        return self.seen[0].copy(), float(out.reward[0]), *ends, info
+
+    def _step_by_arrays(self, live: Mask, rows: Rows) -> Outcome:
+        """`step` with the actions that are taken, by functions of arrays."""
+        checked = self.actions.checked(live)
+        self.push()
+        failed = self.advance(checked, self._tau)
+        self.sense()
+        move_on(self._plain, self.bound.q, self.bound.v, checked, self._tau, live, self.count)
+        reward, terms, ended = self._judged(live)
+        truncated = np.empty(self.n, dtype=bool)
+        tell_ends(live, failed, self.count, self.most_steps, ended, truncated)
+        self.seen = seen = self.observe(rows)
         if len(rows) < self.n:
             self.seen = np.zeros((self.n, self.size), dtype=np.float32)
             self.seen[rows] = seen
-        return outcome
-
-    def _concluded(
-        self, reached: Reached, live: Mask, rows: Rows, failed: Mask
-    ) -> tuple[Outcome, NDArray[np.float32]]:
-        """The outcome, and observations of rows, by one call of a compiled task."""
-        n = self.n
-        noise = self.chance.noise(rows, self.size) if self._noisy else self._quiet
-        seen = np.empty((len(rows), self.size), dtype=np.float32)
-        values, reward = np.empty((n, len(self._terms))), np.empty(n)
-        ended, truncated = np.empty((2, n), dtype=bool)
-        of_ends = reached, live, failed, self.count, self.most_steps
-        of_look = rows, noise, self.low, self.high, seen
-        of_judge = values, reward, ended, truncated
-        bad = self._loops.conclude(self._arrays, *of_ends, *of_look, *of_judge)
-        if bad == JUDGED:
-            self._refuse_reward(values, live)
-        elif bad == LOOKED:
-            self._refuse_observation(rows)
-        terms = dict(zip(self._terms, values.T.copy(), strict=True))
-        return Outcome(reward, terms, ended, truncated, failed), seen
+        over = ended | truncated
+        return Outcome(reward, terms, ended, truncated, failed, over, bool(over.any()))
 
     def _judged(self, live: Mask) -> tuple[Array, dict[str, Array], Mask]:
         """Rewards (n,), their terms, and whose episode the task terminates, (n,)."""
@@ -310,7 +329,7 @@ class Episodes:
             values = np.empty((self.n, len(names)))
             bad = self._loops.judge(self._arrays, live, values, reward, ended)
             if bad != NOTHING:
-                self._refuse_reward(values, live)
+                self.refuse_reward(values, live)
             return reward, dict(zip(names, values.T.copy(), strict=True)), ended
         terms = {name: self._numbers(f"reward '{name}'", value) for name, value in
                  task.reward(now).items()}  # fmt: skip
@@ -322,13 +341,13 @@ class Episodes:
             raise TaskError(f"done must give shape ({self.n},), not {ended.shape}")
         return reward, terms, ended
 
-    def _refuse_reward(self, values: Array, live: Mask) -> None:
+    def refuse_reward(self, values: Array, live: Mask) -> None:
         """Raise a TaskError for the terms of rewards (n, terms), one of which is not finite."""
         for name, term in zip(self._terms, values.T, strict=True):
             self._finite(f"reward '{name}'", term, live)
 
-    def _advance(self, actions: Array) -> Mask:
-        """Take the steps of actions: who failed, (n,); torques over the first go to `_tau`."""
+    def advance(self, actions: Array, tau: Array) -> Mask:
+        """Take the steps of actions: who failed, (n,); torques over the first go to `tau`."""
         bound, values = self.bound, self.actions.values(actions)
         strength, torques = self.chance.motors, self.actions.pd is None
         driven = bound.torques if torques or self._motors is not None else bound.targets
@@ -346,11 +365,11 @@ class Episodes:
             if k == 0:
                 failed = bound.failed.copy()
                 # In order of rows, as sums round by the order of what they add.
-                self._tau[:] = bound.tau[:, bound.actuated]
+                tau[:] = bound.tau[:, bound.actuated]
             else:
                 failed |= bound.failed
         if not solved:
-            self._tau[:] = np.nan_to_num(self._tau)
+            tau[:] = np.nan_to_num(tau)
         return failed
 
     def _numbers(self, what: str, value: object) -> Array:
@@ -394,10 +413,10 @@ class Episodes:
         seen = np.empty((len(which), self.size), dtype=np.float32)
         bad = self._loops.look(self._arrays, which, noise, self.low, self.high, seen)
         if bad != NOTHING:
-            self._refuse_observation(which)
+            self.refuse_observation(which)
         return seen
 
-    def _refuse_observation(self, which: Rows) -> None:
+    def refuse_observation(self, which: Rows) -> None:
         """Raise a TaskError for the observations of environments (k,), one of which is not finite.
 
         Bounds and noise hide it in what is returned.

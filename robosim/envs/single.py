@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim.envs.episodes import Episodes
-from robosim.envs.errors import ActionError, ClosedError, ResetNeededError
+from robosim.envs.errors import ClosedError, ResetNeededError
 from robosim.envs.making import Robot, robot_of, spaces, task_of
 from robosim.envs.screen import MODES, Screen
 from robosim.envs.task import Task
@@ -30,6 +30,10 @@ class RobotEnv(gymnasium.Env[Seen, Seen]):
     limited : bool
         Whether episodes are truncated after the task's `seconds`. `gymnasium.make` sets False,
         and wraps the environment in Gymnasium's `TimeLimit` instead.
+    lanes : bool
+        Whether four similar limbs are computed in SIMD lanes, as by `Simulation`. A step of an A1
+        takes about 0.6 of the time, and its kernels take as long again to compile. Results agree
+        with those without lanes within the simulation's tolerance.
     size : (width, height) [pixels], even
         Size of pictures.
     open_browser : bool
@@ -56,6 +60,7 @@ class RobotEnv(gymnasium.Env[Seen, Seen]):
         *,
         render_mode: str | None = None,
         limited: bool = True,
+        lanes: bool = False,
         size: tuple[int, int] = (640, 480),
         open_browser: bool = True,
         **settings: Any,
@@ -66,11 +71,11 @@ class RobotEnv(gymnasium.Env[Seen, Seen]):
         self.metadata = {"render_modes": list(MODES), "render_fps": max(1, round(1 / self.task.dt))}
         most = self.task.most_steps if limited else None
         model = robot_of(robot, self.task)
-        self.episodes = Episodes(self.task, model, 1, threads=1, most_steps=most)
+        self.episodes = Episodes(self.task, model, 1, threads=1, most_steps=most, limbs=lanes)
         self.observation_space, self.action_space = spaces(self.episodes)
         self.closed = False
         self._begun = False
-        self._one, self._live = np.zeros(1, dtype=np.int64), np.ones(1, dtype=bool)
+        self._one = np.zeros(1, dtype=np.int64)
         self._elapsed = 0.0
 
     def reset(
@@ -114,23 +119,10 @@ class RobotEnv(gymnasium.Env[Seen, Seen]):
         self._check_open()
         if not self._begun:
             raise ResetNeededError("an environment has to be reset before its first step")
-        if np.shape(action) != self.action_space.shape:
-            raise ActionError(
-                f"an action must have shape {self.action_space.shape}, not {np.shape(action)}"
-            )
-        actions = self.episodes.actions.checked([action], self._live)
-        out = self.episodes.step(actions, self._live, self._one)
-        info: dict[str, Any] = {f"reward_{k}": float(term[0]) for k, term in out.terms.items()}
-        info["failed"] = bool(out.failed[0])
+        result = self.episodes.step_one(action)
         self._elapsed += self.task.dt
         self._watch()
-        return (
-            self.episodes.seen[0],
-            float(out.reward[0]),
-            bool(out.terminated[0]),
-            bool(out.truncated[0]),
-            info,
-        )
+        return result
 
     def render(self) -> Any:
         """A picture, (height, width, 3) of uint8, with render_mode="rgb_array"; else None."""

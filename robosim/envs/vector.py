@@ -20,7 +20,7 @@ from robosim.envs.task import Task
 from robosim.errors import OptionError
 from robosim.kernels.compiler.lanes import WIDTH
 from robosim.runtime.lanes import suits_lanes
-from robosim.validation import Array, count
+from robosim.validation import Array, count, read_only
 
 Seen = NDArray[np.float32]
 
@@ -31,7 +31,7 @@ class Advance(NamedTuple):
     Attributes
     ----------
     seen : (n, no)
-        Observations; where a new episode has begun, its first one. Do not change this array.
+        Observations; where a new episode has begun, its first one.
     out : Outcome
     stepped : (n,) of bool
         Whether the outcome belongs to the episode that is observed.
@@ -122,7 +122,8 @@ class RobotVectorEnv(gymnasium.vector.VectorEnv[Seen, Seen, NDArray[Any]]):
         self._begun = np.zeros(self.num_envs, dtype=bool)
         self._over = np.zeros(self.num_envs, dtype=bool)
         self._all_begun = self._any_over = False
-        self._seen: Seen = np.zeros((self.num_envs, self.episodes.size), dtype=np.float32)
+        self._none: Seen = np.zeros((0, self.episodes.size), dtype=np.float32)
+        self._all = read_only(np.ones(self.num_envs, dtype=bool))
         self._elapsed = 0.0
 
     def _tell_of_lanes(self) -> None:
@@ -186,15 +187,15 @@ class RobotVectorEnv(gymnasium.vector.VectorEnv[Seen, Seen, NDArray[Any]]):
         self.episodes.begin(which)
         if (options or {}).get("spread", False):
             self.episodes.spread(which)
+        self._over = self._over.copy()  # arrays that `advance` has returned must not change
         self._begun[which], self._over[which] = True, False
         self._all_begun, self._any_over = bool(self._begun.all()), bool(self._over.any())
         if not self._all_begun:
             late = int(np.argmin(self._begun))
             raise ResetNeededError(f"environment {late} has not been reset yet: leave the mask out")
         self._watch()
-        self._seen = self._seen.copy()  # arrays that `advance` has returned must not change
-        self._seen[which] = self.episodes.observe(which)
-        return self._seen.copy(), {}
+        self.episodes.seen[which] = self.episodes.observe(which)
+        return self.episodes.seen.copy(), {}
 
     def _masked(self, mask: Any) -> Rows:
         """The indices of the environments of a mask, or of all if the mask is None."""
@@ -231,13 +232,13 @@ class RobotVectorEnv(gymnasium.vector.VectorEnv[Seen, Seen, NDArray[Any]]):
         out = done.out
         info = _info(out, done.stepped)
         if len(done.final):
-            over = out.terminated | out.truncated
+            over = out.over.copy()
             info["final_obs"] = np.full(self.num_envs, None, dtype=object)
             for i, row in zip(np.flatnonzero(over), done.final, strict=True):
                 info["final_obs"][i] = row
             info["final_info"] = _info(out, over)
             info["_final_obs"], info["_final_info"] = over, over.copy()
-        return done.seen.copy(), out.reward, out.terminated, out.truncated, info
+        return done.seen, out.reward, out.terminated, out.truncated, info
 
     def advance(self, actions: Any) -> Advance:
         """Do the same as `step`, and return arrays instead of dictionaries; raises as `step`."""
@@ -245,34 +246,33 @@ class RobotVectorEnv(gymnasium.vector.VectorEnv[Seen, Seen, NDArray[Any]]):
         episodes, mode = self.episodes, self.autoreset_mode
         if not self._all_begun:
             raise ResetNeededError("environments have to be reset before their first step")
-        live, acting = ~self._over, episodes.everyone
+        live, acting = self._all, episodes.everyone
         if not self._any_over:
             pass
         elif mode == AutoresetMode.NEXT_STEP:
+            live = ~self._over
             acting = np.flatnonzero(live)
         else:
             raise ResetNeededError(
                 f"the episode of environment {int(np.argmax(self._over))} is over: reset it with "
                 "options={'reset_mask': ...}, or choose another autoreset_mode"
             )
-        out = episodes.step(episodes.actions.checked(actions, live), live, acting)
-        over = out.terminated | out.truncated
-        rows = np.flatnonzero(over)
-        stepped, final = live, np.zeros((0, episodes.size), dtype=np.float32)
+        out = episodes.step(actions, live, acting)
+        rows = np.flatnonzero(out.over) if out.any_over else episodes.everyone[:0]
+        stepped, final = live, self._none
         if mode == AutoresetMode.SAME_STEP:
-            if len(rows):
-                stepped, final = ~over, episodes.seen[rows]
+            if out.any_over:
+                stepped, final = ~out.over, episodes.seen[rows]
                 self._begin(rows)
         else:
-            self._over, self._any_over = over, len(rows) > 0
+            self._over, self._any_over = out.over, out.any_over
             if len(acting) < self.num_envs:
                 self._begin(np.flatnonzero(~live))
-            if len(rows):
+            if out.any_over:
                 episodes.park(rows)
         self._elapsed += self.task.dt
         self._watch()
-        self._seen = episodes.seen
-        return Advance(self._seen, out, stepped, final)
+        return Advance(episodes.seen.copy(), out, stepped, final)
 
     def _begin(self, rows: Rows) -> None:
         """Begin episodes, and observe the beginnings in place of what was observed."""
@@ -302,17 +302,16 @@ class RobotVectorEnv(gymnasium.vector.VectorEnv[Seen, Seen, NDArray[Any]]):
 
 def _info(out: Outcome, rows: Mask) -> dict[str, Any]:
     """Infos of the environments of a mask (n,), in the form of Gymnasium's vector environments."""
-    if not rows.any():
+    n, some = len(rows), int(np.count_nonzero(rows))
+    if not some:
         return {}
     told: dict[str, Any] = {f"reward_{name}": term for name, term in out.terms.items()}
     told["failed"] = out.failed
-    n = len(rows)
-    if np.count_nonzero(rows) < n:
+    if some < n:
         told = {
             name: np.where(rows, values, np.zeros_like(values)) for name, values in told.items()
         }
-    masks, info = np.empty((len(told), n), dtype=bool), {}
+    masks = np.empty((len(told), n), dtype=bool)
     masks[:] = rows
-    for (name, values), mask in zip(told.items(), masks, strict=True):
-        info[name], info[f"_{name}"] = values, mask
-    return info
+    told.update(zip([f"_{name}" for name in told], masks, strict=True))
+    return told

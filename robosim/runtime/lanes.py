@@ -22,6 +22,7 @@ from robosim.kernels.compiler.addresses import TYPES, load
 from robosim.kernels.compiler.cache import named
 from robosim.kernels.compiler.jit import entry
 from robosim.kernels.compiler.lanes import Lanes
+from robosim.kernels.compiler.parts import address_of
 from robosim.kernels.status import COLD
 from robosim.kernels.step.group import pack, run_group, unpack
 from robosim.runtime.background import Apart
@@ -43,6 +44,7 @@ FIRST_REST, LONGEST_REST = 1, 32
 Numbers = NDArray[np.int64]
 GroupStepFunction = Callable[[Numbers, Numbers, Numbers, Numbers, int], None]
 ROWS = types.Array(types.int64, 2, "C")
+GROUP_STEPS = ADDRESSES, ADDRESSES, ROWS, ROWS, ROWS, types.int64  # arguments after the solver
 _STEP_FUNCTIONS: dict[tuple[int, int, int], GroupStepFunction] = {}
 
 
@@ -211,10 +213,15 @@ def group_step_function(
     """
     kinds = kind, parts_kind, run_kind
     if kinds not in _STEP_FUNCTIONS:
-        others = ADDRESSES, ADDRESSES, ROWS, ROWS, ROWS, types.int64
-        take = solve.bound_to(_make_step_function(*kinds), others)
+        take = solve.bound_to(_make_step_function(*kinds), GROUP_STEPS)
         _STEP_FUNCTIONS[kinds] = partial(take, code_of(step_states))
     return _STEP_FUNCTIONS[kinds]
+
+
+def group_code_of(step_groups: Any) -> tuple[int, int, Numbers]:
+    """Of a `GroupStepFunction`: its address, that of its solver, and the (2,) of single states."""
+    solve, alone = step_groups.args
+    return address_of(step_groups.func.overloads[types.int64, *GROUP_STEPS]), solve, alone
 
 
 def _make_step_function(kind: int, parts_kind: int, run_kind: int) -> Any:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 from numba.core.caching import FunctionCache
+from numba.core.extending import _Intrinsic
 
 
 def row(function: Callable[..., Any]) -> Any:
@@ -90,6 +91,8 @@ def _names(code: CodeType) -> Iterator[str]:
 def _of_value(value: Any, seen: set[Any]) -> Iterator[bytes]:
     if hasattr(value, "py_func"):
         yield from _parts(value, seen)
+    elif isinstance(value, _Intrinsic):
+        yield from _of_code(value._defn.__code__)
     elif isinstance(value, np.ndarray):
         yield f"{value.dtype} {value.shape}".encode()
         yield value.tobytes()
