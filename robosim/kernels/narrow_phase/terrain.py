@@ -10,6 +10,7 @@ from robosim.kernels.narrow_phase.place import list_all
 from robosim.kernels.narrow_phase.points import normalize, offset_dot
 
 ROUNDING = 1e-9  # part of a distance, for the rounding of what is compared here
+MOST_POINTS = 100  # of a height field that are looked at to tell how far a shape is over it
 BEHIND = 1e-8  # part of the shapes from which on what is behind a triangle is taken to be
 
 # Steps from a point of a height field to those around it.
@@ -100,6 +101,39 @@ def grid_range(low, high, spacing, cells):
     """First and last but one of the cells that an interval from the grid's corner meets."""
     begin, end = floor(low / spacing), floor(high / spacing) + 1.0
     return int(min(max(begin, 0.0), cells)), int(min(max(end, 0.0), cells))
+
+
+@kernel
+def over_field(scratch, data, field, shape, margin):
+    """How far the box of a shape is at least over a height field [m], or -inf if it is not told.
+
+    Over the highest point below or beside it, and no farther than what is beyond those points. The
+    shape has been placed in the frame of the field.
+    """
+    pair, place = scratch.pair[0], scratch.poly[1]
+    R, low, high, cells = place.R, pair.pa, pair.pb, pair.cells
+    for c in range(3):
+        low[c], high[c] = place.x[c], place.x[c]
+        for i in range(3):
+            at_low, at_high = R[c, i] * shape.lower[i], R[c, i] * shape.upper[i]
+            low[c] += min(at_low, at_high)
+            high[c] += max(at_low, at_high)
+    if low[2] - field.upper[2] > margin:
+        return low[2] - field.upper[2]
+    room = margin + shape.reach
+    for k in range(2):
+        begin, end = low[k] - room - field.lower[k], high[k] + room - field.lower[k]
+        cells[2 * k], cells[2 * k + 1] = grid_range(
+            begin, end, field.spacing[k], field.grid[k] - 1.0
+        )
+    if (cells[1] - cells[0] + 1) * (cells[3] - cells[2] + 1) > MOST_POINTS:
+        return -inf
+    highest = -inf
+    for i in range(cells[0], cells[1] + 1):
+        row = field.height_begin + i * field.grid[1]
+        for j in range(cells[2], cells[3] + 1):
+            highest = max(highest, data.heights[row + j])
+    return min(low[2] - highest, room)
 
 
 @kernel
