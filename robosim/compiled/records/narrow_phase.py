@@ -69,6 +69,18 @@ PAIR_WORK = np.dtype(
         ("R_2", "f8", (3, 3)),
         ("stamp", "i8"),  # of this pair
         ("margin", "f8"),
+        (
+            "heeds",
+            "i8",
+        ),  # 1: only what the second shape's motion leads to counts, of a terrain
+        ("ahead", "f8"),  # twice the length of the step [s]
+        ("fall", "f8"),  # what gravity has of the margin [m]
+        ("twist", "f8", (6,)),  # that motion, in world axes
+        ("center", "f8", (3,)),  # and in the frame of the first: of this point, and about it
+        ("speed", "f8", (3,)),
+        ("spin", "f8", (3,)),
+        ("down", "f8", (3,)),  # how far the second shape may come along each axis [m]
+        ("up", "f8", (3,)),
         ("depth", "f8"),  # how far the shapes overlap along `plane`, inf if that is not known
         ("plane", "f8", (3,)),
         ("scale", "f8"),  # a length of the shapes, for tolerances

@@ -20,7 +20,7 @@ from robosim.kernels.compiler.duals import are_duals
 from robosim.kernels.compiler.features import NUMBER, WHOLE, feature
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import everywhere, pick, somewhere, staying
-from robosim.kernels.contact.ground import ground_gap
+from robosim.kernels.contact.ground import fall_to_ground, ground_gap
 from robosim.kernels.contact.kinematics import (
     on_joint,
     start_contact,
@@ -96,7 +96,10 @@ def choose_contacts(scheme, model, state, memory, work, options, dt, kappa):
             known = stays and are_duals(kappa)
             if near and k == contact.spring_begin and contact.spring_end != 0:
                 find_depth_on_ground(work, system.contacts, k, pose)
-            if known or (near and somewhere(ground_gap(contact, pose) - travel < 0.0)):
+            way = travel
+            if near:
+                way = fall_to_ground(contact, pose, motion.v_mid, dt, travel, fall)
+            if known or (near and somewhere(ground_gap(contact, pose) - way < 0.0)):
                 if stays and system.valid[FACTORED] != 0:
                     # The knot's projection has started it.
                     step_back(contact, w.gap, dt, w, work.scratch[0])
@@ -165,7 +168,7 @@ def choose_features(model, state, memory, work, options, dt, kappa, fall):
         count = 0
         if not known:
             if found[p].margin > 0.0:
-                count = find_pair(model, guesses, system, work, p)
+                count = find_pair(model, state, guesses, system, work, p, dt, fall)
             note_found(model, system, work, p, found[p].margin, count)
         touch = in_use(ids, pair) if known else count > 0
         found[p].near = 1 if touch and pair.body_a < nb and pair.body_b < nb else 0

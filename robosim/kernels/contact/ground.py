@@ -1,12 +1,13 @@
-"""How far contact points are above the ground z = 0."""
+"""How far contact points are above the ground z = 0, and how far they may come down."""
 
 from math import inf, sqrt
 
-from robosim.compiled.kinds import OVAL, RIM
+from robosim.compiled.kinds import OVAL, PLANE, RIM
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import pick
 from robosim.kernels.equations.algebra import dot
 from robosim.kernels.narrow_phase.cylinder import FLAT, NEARLY_FLAT
+from robosim.kernels.narrow_phase.motion import SHARE
 from robosim.kernels.narrow_phase.ovals import oval_reach
 
 
@@ -27,3 +28,16 @@ def ground_gap(contact, pose):
     if contact.kind == OVAL:
         return height - reach - oval_reach(contact.semi_axes, R[2])
     return height - reach
+
+
+@kernel
+def fall_to_ground(contact, pose, twist, dt, travel, fall):
+    """How far a contact may come down within dt [m]: as its point goes on, with room for a change.
+
+    `travel` is how far its body may move in any direction, `fall` what gravity has of that.
+    """
+    if contact.kind != PLANE or contact.lying != 0:
+        return travel
+    arm_x, arm_y = dot(pose.R[0], contact.p), dot(pose.R[1], contact.p)
+    rate = twist[2] + twist[3] * arm_y - twist[4] * arm_x
+    return min(travel, fall + SHARE * (travel - fall) + max(-2.0 * dt * rate, 0.0))

@@ -10,12 +10,13 @@ Bounds are of all points of a body's shapes, so that a turn counts with the fart
 
 from math import inf, sqrt
 
-from robosim.compiled.kinds import CAPSULE, POLYTOPE
+from robosim.compiled.kinds import CAPSULE, HEIGHT_FIELD, POLYTOPE
 from robosim.compiled.memory import LOOKED
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.equations.algebra import dot, fill
 from robosim.kernels.narrow_phase.apart import apart_by
 from robosim.kernels.narrow_phase.place import place_pair
+from robosim.kernels.narrow_phase.terrain import over_field
 
 ROUNDING = 1e-9  # part of a distance, for the rounding of all that is compared here
 SLACK = 1e-6  # part of the size of a shape that counts as in reach without any motion
@@ -187,8 +188,8 @@ def look_at(model, system, work, p, margin):
 def hulls_apart(model, system, work, poses, p, margin):
     """How far the shapes of pair p are at least apart, as precisely as a margin asks for [m].
 
-    Where one is no convex shape, or both are so simple that a close look costs as little, that is
-    not known, and -inf.
+    Of a height field the highest point below the other one tells. Where one is another terrain, or
+    both are so simple that a close look costs as little, that is not known, and -inf.
     """
     collision, scratch = model.collision, work.collision.scratch
     pair = collision.pairs[p]
@@ -196,6 +197,9 @@ def hulls_apart(model, system, work, poses, p, margin):
     first, second = collision.shapes[pair.shape_a], collision.shapes[pair.shape_b]
     if first.kind < second.kind:
         first, second, a, b = second, first, b, a
+    if first.kind == HEIGHT_FIELD:
+        place_pair(scratch, poses[a], first, poses[b], second)
+        return over_field(scratch, collision.data, first, second, margin)
     if first.kind > POLYTOPE or first.kind <= CAPSULE:
         return -inf
     place_pair(scratch, poses[a], first, poses[b], second)

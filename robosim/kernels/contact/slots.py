@@ -32,6 +32,7 @@ from robosim.kernels.equations.algebra import assign, dot, fill, rotate_back
 from robosim.kernels.equations.body import end_pose
 from robosim.kernels.narrow_phase.clip import is_crossing
 from robosim.kernels.narrow_phase.find import find_features
+from robosim.kernels.narrow_phase.motion import forget_motion, note_motion
 
 THIS_STEP = 2**62  # id of a feature that no feature of the next step takes over
 TURNS_OVER = 0.866  # cosine of the angle by which the lowest point of a rim may go round
@@ -44,12 +45,18 @@ OVERLAP = 5e-9  # of the smaller shape, that an interval may end beyond a featur
 
 
 @kernel
-def find_pair(model, guesses, system, work, p):
-    """Features of pair p that may be reached, into work.collision; their count.
+def find_pair(model, state, guesses, system, work, p, dt, fall):
+    """Features of pair p that may be reached within dt, into work.collision; their count.
 
     Which of them hold two faces that lie on each other must not depend on rounding.
     """
-    keep_met(model, guesses, model.collision.pairs[p], work.collision.scratch.pair[0])
+    pair, shapes = model.collision.pairs[p], model.collision.shapes
+    into = work.collision.scratch.pair[0]
+    keep_met(model, guesses, pair, into)
+    forget_motion(into)
+    if max(shapes[pair.shape_a].kind, shapes[pair.shape_b].kind) > HALF_SPACE:
+        # The other body is the world, which is last.
+        note_motion(into, state.bodies[min(pair.body_a, pair.body_b)].v_mid, dt, fall)
     return find_within(model, system, work, system.pose1, p, work.collision.found[p].margin, FLAT)
 
 
@@ -143,6 +150,7 @@ def find_near(model, system, work, poses, p, margin):
     The nearest one is among them.
     """
     work.collision.scratch.pair[0].keeps = 0
+    forget_motion(work.collision.scratch.pair[0])
     return find_within(model, system, work, poses, p, margin, EXACT)
 
 

@@ -249,8 +249,13 @@ def find_axis(scratch, topology):
             pair.n[k] = -side * poly.axis[k]
         if rim_radius(poly, side) > 0.0:
             try_axis(scratch, pair.n, FACE_2, rim_of(side), 0)
+    # Shapes that are too far apart touch nowhere, whatever other normals say.
+    if not pair.apart < pair.margin:
+        return
     for i in range(first.n_vertices):
         try_corner(scratch, i, vertices[i].p)
+    if not pair.apart < pair.margin:
+        return
     for i in range(first.n_edges):
         row = topology.edges[first.edge_begin + i]
         try_edge(scratch, i, vertices[row[0]].p, vertices[row[1]].p)

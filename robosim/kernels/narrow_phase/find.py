@@ -35,6 +35,7 @@ from robosim.kernels.narrow_phase.ellipsoid import (
     add_round_to_ellipsoid,
 )
 from robosim.kernels.narrow_phase.gjk import distance
+from robosim.kernels.narrow_phase.motion import bound_ways, place_motion
 from robosim.kernels.narrow_phase.place import (
     boxes_apart,
     describe_polytope,
@@ -223,6 +224,8 @@ def find_features(
     pair.scale = second.reach if first.kind >= HALF_SPACE else first.reach + second.reach
     if boxes_apart(first, second, place, margin):
         return 0
+    if pair.heeds != 0:
+        place_motion(scratch, pose_a if swapped else pose_b)
     if max(first.n_vertices, second.n_vertices) > SMALL and first.kind == POLYTOPE:
         if not list_in_reach(scratch, data, first, second, look):
             return 0
@@ -230,6 +233,8 @@ def find_features(
         list_whole(scratch, first, second)
     load(scratch, data, 0, first)
     load(scratch, data, 1, second)
+    if first.kind > HALF_SPACE:
+        bound_ways(scratch)
     done = False
     if first.kind == HALF_SPACE:
         plane_contacts(scratch, data.topology)
