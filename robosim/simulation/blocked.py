@@ -22,7 +22,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq, linprog
 
 from robosim.compiled.kinds import LIMIT
 from robosim.compiled.order import driven_elements
@@ -256,6 +255,8 @@ def _weights_about(
 
 def _least(planes: Array) -> tuple[Array, float]:
     """Weights for which the highest of some planes (k, m) is least, and its height."""
+    from scipy.optimize import linprog  # for steps that fail alone
+
     k, m = planes.shape
     found = linprog(
         np.r_[np.zeros(m), 1.0],
@@ -285,6 +286,8 @@ def _highest(model: Model, share: Array) -> tuple[float, list[Array]]:
     lowest = max(float(bends[-1]), 0.0) + 1e-7
     shift = lowest
     if length(lowest) > 0.0:
+        from scipy.optimize import brentq  # for steps that fail alone
+
         shift = brentq(length, lowest, lowest + np.linalg.norm(along) / REACH + 1e-6, xtol=1e-15)
     change = along / (shift - bends)
     height += 0.5 * float(along @ change) + 0.5 * shift * REACH**2
