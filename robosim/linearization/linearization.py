@@ -69,6 +69,9 @@ def linearize(
 ) -> Linearization:
     """Linearize the next step of a simulation, from a start at its q and v.
 
+    Units of a world that do not meet in the step have their derivatives by themselves, as islands,
+    unless the simulation solves them together (``islands=False``).
+
     Parameters
     ----------
     sim : Simulation, MinimalSimulation, BatchSimulation, or a sequence of simulations of one robot

@@ -129,8 +129,8 @@ class WorldLinearizer(Linearizer[Simulation]):
         # A start removes external forces.
         held = np.zeros_like(loads.external["w"])
         rows = [
-            Given(*row, held, self._gains, time, loads.controls)
-            for *row, time in zip(q, v, forces, times.tolist(), strict=True)
+            Given(here, rate, tau, held, self._gains, time, loads.controls)
+            for here, rate, tau, time in zip(q, v, forces, times.tolist(), strict=True)
         ]
         return [self._of(row, self._centres(row)) for row in rows]
 
@@ -154,7 +154,7 @@ class WorldLinearizer(Linearizer[Simulation]):
         `before` are the centres of mass where it begins.
         """
         after = np.zeros_like(before)
-        islands = [(u,) for u in range(len(self._units))]
+        islands: list[tuple[int, ...]] = [(u,) for u in range(len(self._units))]
         taken: dict[tuple[int, ...], tuple[Group, Given, Step]] = {}
         pairs = self._meetings(before, before, islands)
         while True:

@@ -22,7 +22,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq, linprog
 
 from robosim.compiled.kinds import LIMIT
 from robosim.compiled.order import driven_elements
@@ -85,7 +84,7 @@ def blocked(robot: Mechanism, parts: Parts, time: float) -> Blocked | None:
         j = robot.joint_index(element.name)
         v, places = (slice(*offsets[j : j + 2]) for offsets in (robot.v_offsets, robot.q_offsets))
         moves[v], of_motion[element.name] = False, (element, v, places)
-    free = np.flatnonzero(moves)
+    free: NDArray[np.int64] = np.flatnonzero(moves)
     if len(free) > MOST:
         return None
     values = parts.model, parts.state, parts.memory, parts.work
@@ -203,7 +202,9 @@ def _gaps(
     return gaps
 
 
-def _weights(gaps: Callable[[Array], Array], to: Array, free: Array) -> tuple[Array, float] | None:
+def _weights(
+    gaps: Callable[[Array], Array], to: Array, free: NDArray[np.int64]
+) -> tuple[Array, float] | None:
     """Weights of gaps whose mean is negative wherever coordinates move, and by how much [m]."""
     middle = np.zeros(len(free))
     for _ in range(CENTRES):
@@ -256,6 +257,8 @@ def _weights_about(
 
 def _least(planes: Array) -> tuple[Array, float]:
     """Weights for which the highest of some planes (k, m) is least, and its height."""
+    from scipy.optimize import linprog  # for steps that fail alone
+
     k, m = planes.shape
     found = linprog(
         np.r_[np.zeros(m), 1.0],
@@ -285,9 +288,12 @@ def _highest(model: Model, share: Array) -> tuple[float, list[Array]]:
     lowest = max(float(bends[-1]), 0.0) + 1e-7
     shift = lowest
     if length(lowest) > 0.0:
+        from scipy.optimize import brentq  # for steps that fail alone
+
         shift = brentq(length, lowest, lowest + np.linalg.norm(along) / REACH + 1e-6, xtol=1e-15)
     change = along / (shift - bends)
     height += 0.5 * float(along @ change) + 0.5 * shift * REACH**2
-    more = np.sqrt(max(REACH**2 - change @ change, 0.0)) * (bends[-1] > 1e-6)
+    rest = max(REACH**2 - float(change @ change), 0.0)
+    more = float(np.sqrt(rest)) if bends[-1] > 1e-6 else 0.0
     sides = [change + sign * more * np.eye(len(along))[-1] for sign in (1.0, -1.0)]
     return height, [axes @ one for one in (sides if more else sides[:1])]
