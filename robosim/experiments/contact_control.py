@@ -49,7 +49,8 @@ class Course:
     Attributes
     ----------
     ground : as of `SoftContacts`
-    edge : float [m], least distance of footholds from edges
+    edge, clearance : float [m]
+        Least distance of footholds from edges, and from the ground on the way.
     raised : height of the far side [m]
     speed : float [m/s]
     ahead : float, weight of the place of the trunk
@@ -58,6 +59,7 @@ class Course:
 
     ground: Ground = level
     edge: float = 0.04
+    clearance: float = 0.02
     raised: float = 0.0
     speed: float = 0.0
     ahead: float = 50.0
@@ -67,10 +69,10 @@ class Course:
 INF = np.inf
 FLAT = Course()
 STAIR = Blocks([(-INF, INF, -INF, INF, -INF, 0.0), (EDGE, EDGE + 2.0, -2.0, 2.0, -INF, HEIGHT)])
-ONTO = Course(STAIR, 0.02, HEIGHT, 0.35, 50.0, 0.02)
+ONTO = Course(STAIR, 0.02, 0.04, HEIGHT, 0.35, 50.0, 0.02)
 # The pit of plans is shallower than that of the robot, which has no ground there.
 PIT = Plateaus([(EDGE, EDGE + GAP, -INF, INF, -0.15)], 0.004)
-OVER = Course(PIT, 0.04, 0.0, 0.5, 100.0, 0.03)
+OVER = Course(PIT, 0.04, 0.02, 0.0, 0.5, 100.0, 0.03)
 
 
 def onto_step(robot: Mechanism) -> Mechanism:
@@ -135,7 +137,7 @@ def controller(robot: Mechanism, stance: Array, course: Course) -> ContactMPC:
 
     contacts = SoftContacts(stiffness=4860.0, softness=0.01, stiction=0.1, ground=course.ground)
     exploration = Exploration(
-        TRIES if course.speed else 0, iterations=3, clearance=0.04, edge=course.edge
+        TRIES if course.speed else 0, iterations=3, clearance=course.clearance, edge=course.edge
     )
     mpc = ContactMPC(
         robot, cost, STEPS, STEP, contacts, period=PERIOD, kp=20.0, kd=0.5,

@@ -33,7 +33,6 @@ from robosim.validation import Array, count, positive
 # Bounds of the cost of a guess, over that of the plan, after no, one, and two iterations. Of the
 # guesses of an A1 before a step that took the place of a plan, 95 % were below.
 PROMISING = 23.0, 7.0, 2.7
-WORTH = 1.0  # of the cost of the plan, below which a guess takes its place
 
 
 class PlanTimes(NamedTuple):
@@ -277,7 +276,7 @@ class ContactMPC:
                 other, moved = program.improve(other, weights)
                 if not moved:
                     break
-            if other.cost < WORTH * at.cost:
+            if other.cost < at.cost:
                 at = other
                 self.explored += 1
         program.regularisation = kept
