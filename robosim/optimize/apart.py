@@ -149,7 +149,7 @@ def _way_up(robot: Mechanism, body: int | None, point: Array, limits: bool) -> l
         joint = robot.tree_joints[body]
         slack = 0.0 if joint.kind in TURNING else np.inf
         if joint.kind == "prismatic" and limits:
-            slack = float(np.abs([joint.lower, joint.upper]).max())
+            slack = float(np.abs([np.asarray(joint.lower), np.asarray(joint.upper)]).max())
         length = float(np.linalg.norm(np.asarray(joint.child_position) - point))
         body = None if joint.parent is None else robot.body_index(joint.parent)
         point = np.asarray(joint.parent_position)
