@@ -15,7 +15,15 @@ from robosim.experiments.drawing import finish, panels
 from robosim.experiments.experiment import Experiment, Result, Setup
 from robosim.log.falls import Falls
 from robosim.measuring.target import Target
-from robosim.optimize import ContactCost, ContactMPC, Exploration, Plateaus, SoftContacts
+from robosim.optimize import (
+    Blocks,
+    ContactCost,
+    ContactMPC,
+    Exploration,
+    Plateaus,
+    SoftContacts,
+)
+from robosim.optimize.soft_contacts import Ground, level
 from robosim.simulation import Simulation
 
 if TYPE_CHECKING:
@@ -29,7 +37,9 @@ GOAL = 1.6  # where the trunk is to stop [m]
 ARRIVED = 1.4  # from where on all feet are beyond both [m]
 PUSH, PUSHED = 60.0, 0.1  # force on the trunk [N] and its time [s]: 6 N s
 WAYS = {"left": (0, 1, 0), "right": (0, -1, 0), "ahead": (1, 0, 0), "back": (-1, 0, 0)}
-STARTS = -0.02, 0.0, 0.02  # of the trunk [m]
+STARTS = -0.05, -0.03, -0.01, 0.01, 0.03, 0.05  # of the trunk [m]
+TRIES = 4  # guesses of steps for each plan
+LEAD, SPAN = 0.03, 0.09  # of the trunk before the middle of its feet, and before pairs of them [m]
 
 
 @dataclass(frozen=True)
@@ -38,16 +48,18 @@ class Course:
 
     Attributes
     ----------
-    boxes : rows of `Plateaus`
-    width : float [m], of their edges in plans
+    ground : as of `SoftContacts`
+    edge, clearance : float [m]
+        Least distance of footholds from edges, and from the ground on the way.
     raised : height of the far side [m]
     speed : float [m/s]
     ahead : float, weight of the place of the trunk
-    unactuated : float, as of `ContactCost`
+    unactuated : float, weight of forces on the trunk; torques have ten times this weight
     """
 
-    boxes: tuple[tuple[float, float, float, float, float], ...] = ()
-    width: float = 0.008
+    ground: Ground = level
+    edge: float = 0.04
+    clearance: float = 0.02
     raised: float = 0.0
     speed: float = 0.0
     ahead: float = 50.0
@@ -56,10 +68,11 @@ class Course:
 
 INF = np.inf
 FLAT = Course()
-# Feet are balls of 2 cm, so that edges are 3 cm nearer for their middles.
-ONTO = Course(((EDGE - 0.03, INF, -INF, INF, HEIGHT),), 0.008, HEIGHT, 0.35, 50.0, 0.02)
+STAIR = Blocks([(-INF, INF, -INF, INF, -INF, 0.0), (EDGE, EDGE + 2.0, -2.0, 2.0, -INF, HEIGHT)])
+ONTO = Course(STAIR, 0.02, 0.04, HEIGHT, 0.35, 50.0, 0.02)
 # The pit of plans is shallower than that of the robot, which has no ground there.
-OVER = Course(((EDGE, EDGE + GAP, -INF, INF, -0.15),), 0.004, 0.0, 0.5, 100.0, 0.03)
+PIT = Plateaus([(EDGE, EDGE + GAP, -INF, INF, -0.15)], 0.004)
+OVER = Course(PIT, 0.04, 0.02, 0.0, 0.5, 100.0, 0.03)
 
 
 def onto_step(robot: Mechanism) -> Mechanism:
@@ -100,13 +113,21 @@ def controller(robot: Mechanism, stance: Array, course: Course) -> ContactMPC:
         "slip": 2.0,
         "clearance": 0.06,
         "final": 5.0,
-        "unactuated": course.unactuated,
+        "unactuated": course.unactuated * np.array([1, 1, 1, 10, 10, 10]),
     }
+
+    def begin(q: Array) -> float:
+        """Where the trunk is, or where it waits for its feet [m]."""
+        feet = mpc.program.places(q[None])[0, :, 0] - middle
+        front, back = feet[:2].mean(), feet[2:].mean()
+        waits = min(0.5 * (front + back) + LEAD, front - 0.18 + SPAN, back + 0.18 + SPAN)
+        return float(min(q[0], waits))
 
     def cost(sim: Any) -> ContactCost:
         q, v = np.tile(stance, (STEPS, 1)), np.zeros((STEPS, robot.nv))
         if course.speed > 0.0:
-            q[:, 0] = np.minimum(sim.q[0] + course.speed * times, GOAL)
+            first = begin(np.array(sim.q)) if course.raised else float(sim.q[0])
+            q[:, 0] = np.minimum(first + course.speed * times, GOAL)
             v[:, 0] = np.where(q[:, 0] < GOAL, course.speed, 0.0)
         front, back = (broad(q[:, 0] + side, 0.0 * times)[0] for side in (0.2, -0.2))
         pitch = -np.arctan2(front - back, 0.4)
@@ -114,12 +135,16 @@ def controller(robot: Mechanism, stance: Array, course: Course) -> ContactMPC:
         q[:, 3], q[:, 5] = np.cos(pitch / 2), np.sin(pitch / 2)
         return ContactCost(q, v, **weights)
 
-    ground = Plateaus(course.boxes, course.width)
-    contacts = SoftContacts(stiffness=4860.0, softness=0.01, stiction=0.1, ground=ground)
-    return ContactMPC(
+    contacts = SoftContacts(stiffness=4860.0, softness=0.01, stiction=0.1, ground=course.ground)
+    exploration = Exploration(
+        TRIES if course.speed else 0, iterations=3, clearance=course.clearance, edge=course.edge
+    )
+    mpc = ContactMPC(
         robot, cost, STEPS, STEP, contacts, period=PERIOD, kp=20.0, kd=0.5,
-        exploration=Exploration(1 if course.boxes else 0, iterations=3),
+        exploration=exploration,
     )  # fmt: skip
+    middle = float(mpc.program.places(stance[None])[0, :, 0].mean() - stance[0])
+    return mpc
 
 
 @dataclass(frozen=True)

@@ -80,9 +80,9 @@ def pairs_of(
         For a shape without outlines.
     """
     touching = []
-    for a, b in robot.touching_shapes():
-        assert b[0] is not None
-        touching.append((names_of(robot, a, b[0]), a, b))
+    for one, (index, its_shape) in robot.touching_shapes():
+        assert index is not None
+        touching.append((names_of(robot, one, index), one, (index, its_shape)))
     known = {frozenset(names) for names, _, _ in touching}
     if not known:
         raise OptionError(
@@ -149,7 +149,7 @@ def _way_up(robot: Mechanism, body: int | None, point: Array, limits: bool) -> l
         joint = robot.tree_joints[body]
         slack = 0.0 if joint.kind in TURNING else np.inf
         if joint.kind == "prismatic" and limits:
-            slack = float(max(abs(joint.lower[0]), abs(joint.upper[0])))
+            slack = float(np.abs([np.asarray(joint.lower), np.asarray(joint.upper)]).max())
         length = float(np.linalg.norm(np.asarray(joint.child_position) - point))
         body = None if joint.parent is None else robot.body_index(joint.parent)
         point = np.asarray(joint.parent_position)

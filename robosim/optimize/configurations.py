@@ -39,11 +39,11 @@ LEAST, MOST = 1e-6, 1e6  # bounds of the regularisation, relative to the diagona
 FAINT, CORRECTIONS = 1e-4, 2  # [m^2], and number, of the motions of contact points
 REACHES = 4  # iterations of inverse kinematics
 SUFFICIENT = 1e-3  # of the predicted decrease
-# Footholds of guesses: places around a goal, the nearest first; how far from edges [m], how level
-# [m], and how far up or down [m].
+# Footholds of guesses: places around a goal, the nearest first; how level [m], and how far up or
+# down [m].
 _PLACES = np.stack(np.meshgrid(*[0.03 * np.arange(-8.0, 9.0)] * 2), axis=-1).reshape(-1, 2)
 AROUND = _PLACES[np.argsort(np.hypot(*_PLACES.T), kind="stable")]
-EDGE, LEVEL, REACH = 0.04, 0.02, 0.25
+LEVEL, REACH = 0.02, 0.25
 AROUND_IT = np.array([(0, 1, -1, 0, 0), (0, 0, 0, 1, -1)], dtype=float)[:, :, None]
 KINDS = ("revolute", "continuous", "prismatic", "floating", "fixed")
 
@@ -70,8 +70,8 @@ class ContactCost:
         move.
     clearance : float [m]
         Gap at which half of this weight is left.
-    unactuated : float
-        Weight of forces on coordinates without motors, which a motion does not have.
+    unactuated : float or (nv - nu,)
+        Weights of forces on coordinates without motors, which a motion does not have.
     """
 
     q: ArrayLike
@@ -82,7 +82,7 @@ class ContactCost:
     final: float = 1.0
     slip: float = 0.0
     clearance: float = 0.03
-    unactuated: float = 1.0
+    unactuated: ArrayLike = 1.0
 
 
 class Weights(NamedTuple):
@@ -170,7 +170,9 @@ class Configurations:
             rows.append(np.tile(self.h * one, (n, 1)))
         for one in rows[:2]:
             one[-1] *= cost.final
-        R = np.full((n, nv), self.h * cost.unactuated)
+        free = np.delete(np.arange(nv), self.motors)
+        R = np.zeros((n, nv))
+        R[:, free] = self.h * numbers("unactuated", cost.unactuated, (), (len(free),))
         R[:, self.motors] = rows[2]
         given = np.tile(self.contacts.numbers(self.h * cost.slip, cost.clearance), (n, 1))
         return Weights(q, np.broadcast_to(v, (n, nv)), rows[0], rows[1], R, given)
@@ -222,7 +224,7 @@ class Configurations:
         goals = (places + lengths[:, None, None, None] * straight).reshape(m * n, -1, 3)
         for _ in range(CORRECTIONS):
             more = np.zeros((m * n, nv))
-            _pull(goals, self._points(ends), J, self.motors, more)
+            _pull(goals, self.places(ends), J, self.motors, more)
             ends = self.dynamics.integrate(ends, more)
         first = np.broadcast_to(at.q[:1], (m, *at.q[:1].shape))
         return np.concatenate((first, ends.reshape(m, n, -1)), axis=1)
@@ -233,20 +235,28 @@ class Configurations:
         return len(self._links)
 
     def with_step(
-        self, q: Array, weights: Weights, point: int, steps: int, aside: Array, clearance: float
+        self,
+        q: Array,
+        weights: Weights,
+        point: int,
+        steps: int,
+        aside: Array,
+        clearance: float,
+        edge: float = 0.04,
     ) -> Array:
         """A guess: configurations (n + 1, nq) in which a contact point makes a step at once.
 
         The point lands after some steps, near the place that the target has for the middle of the
-        time that is left, moved `aside` (2,) [m]. On its way it passes all ground with a
-        clearance [m]. Joints with motors follow by inverse kinematics.
+        time that is left, moved `aside` (2,) [m], and no nearer to an edge than `edge` [m]. On its
+        way it passes all ground with a clearance [m]. Joints with motors follow by inverse
+        kinematics.
         """
         n, motors = self.n, self.motors
         land = min(steps, n)
         middle = land + (n - land) // 2 - 1
-        before = self._points(q)[:, point]
-        goal = self._points(weights.q[middle : middle + 1])[0, point, :2]
-        end = self._foothold(goal + aside, before[0])
+        before = self.places(q)[:, point]
+        goal = self.places(weights.q[middle : middle + 1])[0, point, :2]
+        end = self._foothold(goal + aside, before[0], edge)
         part = np.minimum(np.arange(n + 1.0) / land, 1.0)
         flat = before[0, :2] + part[:, None] * (end - before[0, :2])
         radius = self._radius[point]
@@ -260,7 +270,7 @@ class Configurations:
         q = q.copy()
         for _ in range(REACHES):
             J = self._jacobians(q)[:, point, :3][..., motors]
-            error = path - self._points(q)[:, point]
+            error = path - self.places(q)[:, point]
             back = np.swapaxes(J, 1, 2)
             found = back @ np.linalg.solve(J @ back + 1e-3 * np.eye(3), error[:, :, None])
             move = np.zeros((n + 1, self.robot.nv))
@@ -268,10 +278,10 @@ class Configurations:
             q = self.dynamics.integrate(q, move)
         return q
 
-    def _foothold(self, goal: Array, start: Array) -> Array:
+    def _foothold(self, goal: Array, start: Array, edge: float) -> Array:
         """The nearest level place (2,) to a goal that is not far below a start (3,)."""
         x, y = (goal + AROUND).T
-        heights = self.contacts.ground(x + EDGE * AROUND_IT[0], y + EDGE * AROUND_IT[1])[0]
+        heights = self.contacts.ground(x + edge * AROUND_IT[0], y + edge * AROUND_IT[1])[0]
         level = np.ptp(heights, axis=0) < LEVEL
         good = level & (np.abs(heights[0] - start[2]) < REACH)
         return np.asarray(goal + AROUND[int(np.argmax(good))] if good.any() else goal)
@@ -282,10 +292,10 @@ class Configurations:
 
     def gaps(self, q: Array) -> Array:
         """Distances (rows, points) of the contact points from the ground [m]."""
-        return np.asarray(self.contacts.surface(self._points(q))[0] - self._radius)
+        return np.asarray(self.contacts.surface(self.places(q))[0] - self._radius)
 
-    def _points(self, q: Array) -> Array:
-        """Contact points (rows, c, 3)."""
+    def places(self, q: Array) -> Array:
+        """Places (rows, c, 3) [m] of the contact points, the middles of balls."""
         given, shape = (("q", q, self._on.q),), (len(self._links), 3)
         return self._on.call(entries.points_of_links, given, (shape,), (self._links, self._arms))[0]
 
@@ -302,7 +312,7 @@ class Configurations:
         v, a = self._rates(q, v0)
         ends, rates = q[:, 1:].reshape(m * n, -1), v[:, 1:].reshape(m * n, nv)
         tau = self.dynamics.inverse_dynamics(ends, rates, a.reshape(m * n, nv))
-        p, J = self._points(ends), self._jacobians(ends)
+        p, J = self.places(ends), self._jacobians(ends)
         push, slips = np.zeros_like(tau), np.zeros_like(p)
         ground = self.contacts.surface(p)
         forces_of_contacts(
@@ -334,7 +344,7 @@ class Configurations:
         q, v = np.ascontiguousarray(at.q[1:]), np.ascontiguousarray(at.v[1:])
         a = np.diff(at.v, axis=0) / h
         by_q, by_v, by_a = self.dynamics.inverse_dynamics_derivatives(q, v, a)
-        p, J = self._placed = self._points(q), self._jacobians(q)
+        p, J = self._placed = self.places(q), self._jacobians(q)
         c = p.shape[1]
         push, Tq, Tv = np.zeros((n, nv)), np.zeros((n, nv, nv)), np.zeros((n, nv, nv))
         slips, Sq, Sv = np.zeros((n, c, 3)), np.zeros((n, c, 3, nv)), np.zeros((n, c, 3, nv))

@@ -30,6 +30,10 @@ from robosim.optimize.search import bounds_of
 from robosim.optimize.soft_contacts import SoftContacts
 from robosim.validation import Array, count, positive
 
+# Bounds of the cost of a guess, over that of the plan, after no, one, and two iterations. Of the
+# guesses of an A1 before a step that took the place of a plan, 95 % were below.
+PROMISING = 23.0, 7.0, 2.7
+
 
 class PlanTimes(NamedTuple):
     """Statistics of the wall times of plans after the first [s], and of their iterations.
@@ -58,7 +62,8 @@ class PlanTimes(NamedTuple):
 class Exploration:
     """Guesses in which a contact point steps at once, beside the last plan.
 
-    A plan takes the place of the last one if its cost is lower. Points take turns.
+    A plan takes the place of the last one if its cost is lower. Points take turns. Guesses whose
+    cost is far above that of the plan are given up early.
 
     Attributes
     ----------
@@ -68,6 +73,7 @@ class Exploration:
     clearance : float [m], above all ground on the way
     spread : float [m]
         Standard deviation of the landing place from the nearest level place to the target's.
+    edge : float [m], least distance of the landing place from edges
     """
 
     tries: int = 0
@@ -75,6 +81,7 @@ class Exploration:
     swing: float = 0.24
     clearance: float = 0.02
     spread: float = 0.03
+    edge: float = 0.04
 
     def __post_init__(self) -> None:
         if self.tries < 0 or self.spread < 0.0:
@@ -82,6 +89,7 @@ class Exploration:
         count("iterations", self.iterations)
         positive("swing", self.swing)
         positive("clearance", self.clearance)
+        positive("edge", self.edge)
 
 
 class ContactMPC:
@@ -258,11 +266,12 @@ class ContactMPC:
             point = self._turn % program.points
             self._turn += 1
             aside = how.spread * self._random.normal(size=2)
-            guess = program.with_step(at.q, weights, point, steps, aside, how.clearance)
+            guess = program.with_step(at.q, weights, point, steps, aside, how.clearance, how.edge)
             other = program.follow(guess, at.v[0], weights)
             program.regularisation = FRESH
-            for _ in range(how.iterations):
-                if self._is_late(start):
+            for done in range(how.iterations):
+                bound = PROMISING[min(done, len(PROMISING) - 1)]
+                if self._is_late(start) or other.cost > bound * at.cost:
                     break
                 other, moved = program.improve(other, weights)
                 if not moved:

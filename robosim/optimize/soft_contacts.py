@@ -27,7 +27,6 @@ Distance = Callable[[Array], Array]
 and its second derivatives by xx, xy, xz, yy, yz and zz. A ground that has one as its `distance` is
 also touched from the side."""
 
-ENTRIES = (0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)  # of a symmetric matrix
 SHARP = 1e-3  # [m]: nearer to an edge, its bend counts as that of this distance
 
 
@@ -109,7 +108,7 @@ class Blocks:
         rows = np.array(boxes, dtype=float)
         if rows.ndim != 2 or rows.shape[1] != 6 or not len(rows) or np.isnan(rows).any():
             raise OptionError("boxes must be rows (x0, x1, y0, y1, z0, z1)")
-        self.low, self.high = rows[:, ::2], rows[:, 1::2]
+        self.low, self.high = rows[:, ::2].copy(), rows[:, 1::2].copy()
         if not np.all(self.low < self.high):
             raise OptionError(f"lower ends of boxes come first, not {rows.tolist()}")
         self.boxes, self.blend = rows, positive("blend", blend)
@@ -125,41 +124,72 @@ class Blocks:
 
     def distance(self, p: Array) -> Array:
         """See `Distance`."""
-        each = [self._box(p, *ends) for ends in zip(self.low, self.high, strict=True)]
-        if len(each) == 1:
-            return each[0]
-        every = np.stack(each)
-        least = every[:, 0].min(axis=0)
-        weights = np.exp((least - every[:, 0]) / self.blend)
-        total = weights.sum(axis=0)
-        weights /= total
-        found = np.einsum("b...,bk...->k...", weights, every)
-        slopes = every[:, 1:4]
-        for k, (i, j) in enumerate(ENTRIES):
-            both = np.sum(weights * slopes[:, i] * slopes[:, j], axis=0)
-            found[4 + k] -= (both - found[1 + i] * found[1 + j]) / self.blend
-        found[0] = least - self.blend * np.log(total)
-        return np.asarray(found)
+        flat = np.ascontiguousarray(p, dtype=float).reshape(-1, 3)
+        found = np.zeros((10, len(flat)))
+        distance_of_boxes(flat, self.low, self.high, self.blend, found)
+        return found.reshape(10, *np.shape(p)[:-1])
 
-    @staticmethod
-    def _box(p: Array, low: Array, high: Array) -> Array:
-        below, above = low - p, p - high
-        beyond = np.maximum(below, above)
-        sign = np.where(above >= below, 1.0, -1.0)
-        out = np.maximum(beyond, 0.0)
-        size = np.sqrt(np.sum(out**2, axis=-1))
-        outside = size > 0.0
-        inner = np.argmax(beyond, axis=-1)[..., None] == np.arange(3)
-        length = np.where(outside, size, 1.0)[..., None]
-        g = sign * np.where(outside[..., None], out / length, inner)
-        found = np.zeros((10, *p.shape[:-1]))
-        found[0] = np.where(outside, size, beyond.max(axis=-1))
-        found[1:4] = np.moveaxis(g, -1, 0)
-        bent = np.maximum(size, SHARP)
-        for k, (i, j) in enumerate(ENTRIES):
-            active = (out[..., i] > 0.0) if i == j else 0.0
-            found[4 + k] = np.where(outside, (active - g[..., i] * g[..., j]) / bent, 0.0)
-        return found
+
+@row
+def distance_of_boxes(p, low, high, blend, out):  # type: ignore[no-untyped-def]
+    """`Distance` out (10, n) of points (n, 3) from boxes, blended by exponential weights."""
+    boxes = low.shape[0]
+    each = np.zeros((boxes, 10))
+    for k in range(p.shape[0]):
+        least = np.inf
+        for b in range(boxes):
+            distance_of_box(p[k], low[b], high[b], each[b])
+            least = min(least, each[b, 0])
+        total = 0.0
+        for b in range(boxes):
+            weight = np.exp((least - each[b, 0]) / blend)
+            total += weight
+            for e in range(1, 10):
+                out[e, k] += weight * each[b, e]
+            e = 4
+            for i in range(3):
+                for j in range(i, 3):
+                    out[e, k] -= weight * each[b, 1 + i] * each[b, 1 + j] / blend
+                    e += 1
+        for e in range(1, 10):
+            out[e, k] /= total
+        e = 4
+        for i in range(3):
+            for j in range(i, 3):
+                out[e, k] += out[1 + i, k] * out[1 + j, k] / blend
+                e += 1
+        out[0, k] = least - blend * np.log(total)
+
+
+@row
+def distance_of_box(p, low, high, out):  # type: ignore[no-untyped-def]
+    """`Distance` out (10,) of a point (3,) from a box."""
+    out[:] = 0.0
+    size, deepest, side = 0.0, -np.inf, 0
+    for i in range(3):
+        beyond = max(low[i] - p[i], p[i] - high[i])
+        if beyond > 0.0:
+            size += beyond * beyond
+        if beyond > deepest:
+            deepest, side = beyond, i
+    if size == 0.0:
+        out[0] = deepest
+        out[1 + side] = 1.0 if p[side] - high[side] > low[side] - p[side] else -1.0
+        return
+    size = np.sqrt(size)
+    out[0] = size
+    for i in range(3):
+        if p[i] > high[i]:
+            out[1 + i] = (p[i] - high[i]) / size
+        elif p[i] < low[i]:
+            out[1 + i] = (p[i] - low[i]) / size
+    bend = max(size, SHARP)
+    e = 4
+    for i in range(3):
+        for j in range(i, 3):
+            active = 1.0 if i == j and out[1 + i] != 0.0 else 0.0
+            out[e] = (active - out[1 + i] * out[1 + j]) / bend
+            e += 1
 
 
 def level(x: Array, y: Array) -> Array:

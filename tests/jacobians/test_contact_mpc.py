@@ -11,11 +11,12 @@ import pytest
 import robosim
 from robosim.errors import ControllerError, OptionError
 from robosim.models import builders
-from robosim.optimize import ContactCost, ContactMPC, Exploration, Plateaus, SoftContacts
+from robosim.optimize import Blocks, ContactCost, ContactMPC, Exploration, Plateaus, SoftContacts
 from robosim.optimize.configurations import Configurations
 from robosim.optimize.normal_equations import solved
 
 INF = np.inf
+BESIDE = Blocks([(-INF, INF, -INF, INF, -1.0, 0.0), (0.1, INF, -0.3, 0.3, -1.0, 0.12)], 0.01)
 STEP_UP = Plateaus([(0.1, INF, -INF, INF, 0.12), (-0.2, 0.3, -0.1, 0.1, -0.05)], 0.03)
 
 
@@ -41,12 +42,34 @@ def test_slopes_of_the_ground_are_those_of_differences() -> None:
     assert np.allclose(at[[2, 5]], by_y[[0, 2]], atol=1e-6)
 
 
-@pytest.mark.parametrize("softness", [0.003, 0.02])
+def test_slopes_of_distances_are_those_of_differences() -> None:
+    """Above the ground, above the block, beside its face and its edges."""
+    rng, e = np.random.default_rng(4), 1e-6
+    corner = np.array([0.1, 0.3, 0.12])
+    away = rng.uniform(-0.1, 0.1, (200, 3))
+    outside = (away[:, 0] < 0.0) | (away[:, 1] > 0.0) | (away[:, 2] > 0.0)
+    p = corner + away[outside & (np.abs(away).min(axis=1) > 1e-3)]  # bends jump at these planes
+    assert len(p) > 100
+    at, entries = BESIDE.distance(p), ((4, 5, 6), (5, 7, 8), (6, 8, 9))
+    for j in range(3):
+        ahead, behind = (BESIDE.distance(p + side * e * np.eye(3)[j]) for side in (1, -1))
+        slope = (ahead - behind) / (2 * e)
+        assert np.allclose(at[1 + j], slope[0], atol=1e-7)
+        assert np.allclose(at[list(entries[j])], slope[1:4], atol=1e-5, rtol=1e-6)
+    level, edge = BESIDE.distance(np.array([(-1.0, 0.0, 0.2), (0.07, 0.0, 0.16)]))[:4].T
+    assert np.allclose(level, (0.2, 0.0, 0.0, 1.0))
+    assert np.allclose(edge, (0.05, -0.6, 0.0, 0.8), atol=1e-4)
+    assert BESIDE(np.array([0.0, 0.2]), np.zeros(2))[0].tolist() == [0.0, 0.12]
+
+
+@pytest.mark.parametrize(
+    ("softness", "ground"), [(0.003, STEP_UP), (0.02, STEP_UP), (0.01, BESIDE)]
+)
 def test_gradient_is_that_of_differences(
-    a1: robosim.Mechanism, stance: np.ndarray, softness: float
+    a1: robosim.Mechanism, stance: np.ndarray, softness: float, ground: Any
 ) -> None:
     rng, n, h, e = np.random.default_rng(1), 3, 0.05, 1e-6
-    program = Configurations(a1, n, h, SoftContacts(softness=softness, ground=STEP_UP))
+    program = Configurations(a1, n, h, SoftContacts(softness=softness, ground=ground))
     on = program.dynamics
     drift = h * np.r_[0.3, 0.1, 0.0, 0.3, 0.2, 0.4, np.zeros(12)]
     q = np.array([on.integrate(stance, k * drift + 0.03 * rng.normal(size=18))
@@ -174,12 +197,18 @@ def test_refusals(a1: robosim.Mechanism, stance: np.ndarray) -> None:
         ContactMPC(a1, cost, contacts=SoftContacts(("toe",)))
     with pytest.raises(OptionError, match="Q of the cost must be zero or more"):
         ContactMPC(a1, replace(cost, Q=-1.0))
+    with pytest.raises(OptionError, match="unactuated"):
+        ContactMPC(a1, replace(cost, unactuated=np.ones(5)))
     with pytest.raises(OptionError, match="q of the cost"):
         ContactMPC(a1, ContactCost(stance[:5]))
     with pytest.raises(OptionError, match="must be a tree of"):
         ContactMPC(robosim.load("minitaur"), cost)
     with pytest.raises(OptionError, match="rows"):
         Plateaus([(0.0, 1.0)])
+    with pytest.raises(OptionError, match="rows"):
+        Blocks([(0.0, 1.0, 0.0, 1.0, 0.1)])
+    with pytest.raises(OptionError, match="lower ends"):
+        Blocks([(0.0, 1.0, 0.0, 1.0, 0.1, 0.0)])
     with pytest.raises(OptionError, match="tries"):
         Exploration(tries=-1)
     other = robosim.Simulation(builders.pendulum(), 1e-3)

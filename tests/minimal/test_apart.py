@@ -182,7 +182,6 @@ def test_planes_count_as_no_freedom(arm: Mechanism) -> None:
 
 def test_contact_points_are_told_beside_what_keeps_apart(arm: Mechanism) -> None:
     tip = ContactPoint("tip", "link1", (0.2, 0, 0))
-    robot = replace(arm, contacts=(tip,)).with_contacts([WEDGE], ground=False)
-    if robot.contacts:
-        with pytest.raises(ModelError, match="contact 'tip'"):
-            Problem(robot, 1.0, 4).apart().solve()
+    robot = replace(arm.with_contacts([WEDGE], ground=False), contacts=(tip,))
+    with pytest.raises(ModelError, match="contact 'tip'"):
+        Problem(robot, 1.0, 4).apart().solve()
