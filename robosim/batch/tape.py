@@ -3,7 +3,8 @@
 With ``x = (q, v)`` in the tangent a step is ``dx' = A dx + B dtau + P dp``, see
 `robosim.linearize`. A sum over the knots of a rollout, with the derivatives ``d[k]`` by knot k, has
 the adjoints ``l[k] = d[k] + A' l[k + 1]``. They lead to its gradients: ``l[0]`` by the start,
-``B' l[k + 1]`` by the torques of step k, and the sum of ``P' l[k + 1]`` by parameters.
+``B' l[k + 1]`` by the torques of step k, and the sum of ``P' l[k + 1]`` by parameters. Steps with
+closed forms are passed without these matrices: see `robosim.batch.backward`.
 
 What is kept of a step is where it began and what acted over it, less than 1 kB of an A1. The steps
 of a rollout that is taped begin anew at the q and v of their knots, so that these are all that a

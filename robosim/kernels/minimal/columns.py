@@ -31,6 +31,14 @@ def add_multiple(c, x, out):
 
 
 @kernel
+def add_products(c, x, out):
+    """out += the sum of c[j] x[j], whose rows are columns' numbers."""
+    for j in range(c.shape[0]):
+        for k in range(ACROSS):
+            out[k] += c[j] * x[j, k]
+
+
+@kernel
 def clear(out):
     """out = 0, of rows of columns."""
     for i in range(out.shape[0]):
@@ -232,6 +240,7 @@ def solve_columns(segments, e, s, r, l, z, dx):  # noqa: E741
     another one.
     """
     n, m, rows = segments.shape[0], e.N.shape[1], e.L.shape[1]
+    first = m if s == 0 else 6 * (s + 1)
     for i in range(n + 1):
         clear(l[i])
     for up in range(1, n + 1):
@@ -239,11 +248,10 @@ def solve_columns(segments, e, s, r, l, z, dx):  # noqa: E741
         link = segments[i]
         if link.v >= 0:
             for a in range(rows):
-                end = m if s == 0 else 6 * (s + 1)
-                for j in range(end):
-                    add_multiple(e.A[i, a, j], l[i, j], r[i, a])
-                for j in range(0 if s == 0 else 6 * (s + 1 + a), 0 if s == 0 else 6 * (s + 2 + a)):
-                    add_multiple(e.A[i, a, j], l[i, j], r[i, a])
+                add_products(e.A[i, a, :first], l[i, :first], r[i, a])
+                if s > 0:
+                    at = 6 * (s + 1 + a)
+                    add_products(e.A[i, a, at : at + 6], l[i, at : at + 6], r[i, a])
             clear(dx[i])
             for g in range(rows):
                 for a in range(rows):
@@ -261,11 +269,9 @@ def solve_columns(segments, e, s, r, l, z, dx):  # noqa: E741
         if link.v < 0:
             continue
         for g in range(rows):
-            for j in range(m):
-                add_multiple(e.X[i, g, j], z[link.parent, j], dx[i, g])
+            add_products(e.X[i, g], z[link.parent, :m], dx[i, g])
         for g in range(rows):
-            end = m if s == 0 else 6 * (s + 1)
-            for j in range(end):
+            for j in range(first):
                 add_multiple(e.B[i, g, j], dx[i, g], z[i, j])
             for j in range(0 if s == 0 else 6 * (s + 1 + g), 0 if s == 0 else 6 * (s + 2 + g)):
                 add_multiple(e.B[i, g, j], dx[i, g], z[i, j])
@@ -284,23 +290,26 @@ def end_columns(on, to, first):
         link, out = segments[i], to.sums[i]
         if link.body >= 0:
             for b in range(s + 1):
+                at = 6 * b
                 for j in range(6):
-                    for k in range(6):
-                        add_multiple(to.alone[b, i, j, k], to.z[i, 6 * b + k], out[6 * b + j])
+                    add_products(to.alone[b, i, j], to.z[i, at : at + 6], out[at + j])
+            at = 12 * s
             for j in range(6):
-                for k in range(3, 6):
-                    add_multiple(to.turned[s, i, j, k], to.z[i, 12 * s + k], out[6 * s + 6 + j])
+                turned = to.turned[s, i, j, 3:]
+                add_products(turned, to.z[i, at + 3 : at + 6], out[6 * s + 6 + j])
         if link.v >= 0:
             own, ends = nodes[s, i], to.ends[i]
             for b in range(s + 1):
                 point = nodes[b, i]
                 for k in range(6):
-                    along = rule.a[s, b] * point.S[k] + (part * point.rate[k] if b == s else 0.0)
-                    add_multiple(along, out[6 * b + k], ends)
+                    to.t[1, k] = rule.a[s, b] * point.S[k]
+                    to.t[1, k] += part * point.rate[k] if b == s else 0.0
+                add_products(to.t[1], out[6 * b : 6 * b + 6], ends)
+            add_products(own.S, out[6 * s + 6 : 6 * s + 12], ends)
             bracket_back(own.S, own.mu, to.t[0])
             for k in range(6):
-                add_multiple(own.S[k], out[6 * s + 6 + k], ends)
-                add_multiple(-part * to.t[0, k], to.z[i, 6 * s + k], ends)
+                to.t[1, k] = -part * to.t[0, k]
+            add_products(to.t[1], to.z[i, 6 * s : 6 * s + 6], ends)
             for g in range(s):
                 answer = part * to.dampings[i, s] * rule.b[s, g + 1] / dt
                 for b in range(s + 1):
@@ -354,16 +363,15 @@ def leave_velocities(on, to, first):
         link, own, out = segments[i], nodes[0, i], to.sums[i]
         if link.body >= 0:
             for j in range(6):
-                for k in range(6):
-                    add_multiple(to.alone[0, i, j, k], to.z[i, k], out[j])
+                add_products(to.alone[0, i, j], to.z[i, :6], out[j])
         clear(to.r[i])
         if link.v >= 0:
             for k in range(ACROSS):
                 d = first + k
                 to.r[i, 0, k] = -to.changes[d, nv + link.v] if d < to.changes.shape[0] else 0.0
             bracket_back(own.S, own.mu, to.t[0])
+            add_products(own.S, out[:6], to.r[i, 0])
             for j in range(6):
-                add_multiple(own.S[j], out[j], to.r[i, 0])
                 add_multiple(-to.t[0, j], to.dx[i, 0], out[j])
         for j in range(6):
             add_multiple(1.0, out[j], to.sums[link.parent, j])
