@@ -12,8 +12,11 @@ from robosim.compiled.minimal import Minimal
 from robosim.kernels.compiler.addresses import load
 from robosim.kernels.compiler.cache import named
 from robosim.kernels.compiler.jit import entry
-from robosim.kernels.minimal.columns import ACROSS, linearized_points
+from robosim.kernels.compiler.lanes import lanes
+from robosim.kernels.minimal.columns import linearized_points
+from robosim.runtime.duals import kind_of_lanes
 from robosim.runtime.handles import Handle
+from robosim.runtime.wide import vector_of
 from robosim.validation import Array
 
 
@@ -37,13 +40,14 @@ class Columns(NamedTuple):
     rates: Array  # (s + 1, 6)
     turns: Array  # (s + 1, 6)
     t: Array  # (3, 6) scratch
-    # Of as many columns as are taken at once:
-    r: Array  # (n, s, columns)
-    ends: Array  # (n, columns) momenta at the end
-    l: Array  # (n + 1, m, columns)  # noqa: E741
-    z: Array  # (n + 1, m, columns)
-    dx: Array  # (n, s, columns)
-    sums: Array  # (n + 1, 6 (s + 2), columns) momenta at control points, impulses at the last one
+    # Of as many columns as are taken at once; the floats have lanes:
+    r: Any  # (n, s)
+    ends: Any  # (n,) momenta at the end
+    l: Any  # (n + 1, m)  # noqa: E741
+    z: Any  # (n + 1, m)
+    dx: Any  # (n, s)
+    sums: Any  # (n + 1, 6 (s + 2)) momenta at control points, impulses at the last one
+    zero: Any  # (1,)
 
 
 class ColumnStep:
@@ -64,13 +68,14 @@ class ColumnStep:
         shapes = (
             (2 * nv + len(motors), 2 * nv), (n, nv), (n, nv), (n, points, nv), (n, points),
             (n, points), inertia, inertia, inertia, inertia, six, six, six, six, six, (3, 6),
-            (n, s, ACROSS), (n, ACROSS), (n + 1, m, ACROSS), (n + 1, m, ACROSS), (n, s, ACROSS),
-            (n + 1, 6 * (s + 2), ACROSS),
         )  # fmt: skip
-        self._to = Handle(Columns(motors, *(in_lines(np.zeros(shape)) for shape in shapes)))
+        wide = (n, s), n, (n + 1, m), (n + 1, m), (n, s), (n + 1, 6 * (s + 2)), 1
+        arrays = [in_lines(np.zeros(shape)) for shape in shapes]
+        arrays += [in_lines(np.zeros(shape, vector_of(lanes))) for shape in wide]
+        self._to = Handle(Columns(motors, *arrays))
         self.changes = self._to.values.changes
         self._parts = Handle(parts)
-        kinds = self._parts.kind, self._to.kind
+        kinds = self._parts.kind, kind_of_lanes(self._to, lanes)[0]
         if kinds not in _FUNCTIONS:
             _FUNCTIONS[kinds] = _make_function(*kinds)
         self._run = _FUNCTIONS[kinds]

@@ -7,10 +7,12 @@ of links of which one carries the other. The unknowns x answer by the factors of
 link by link, O(n) for each direction. So do momenta and velocities at the end. Motions z, answers f
 and what a link sees are those of `galerkin`.
 
-Directions are columns, `ACROSS` at a time: by q, then by v, then by torques.
+Directions are columns, as many at a time as a number has lanes: by q, then by v, then by torques.
 """
 
 from robosim.kernels.compiler.jit import kernel, stage
+from robosim.kernels.compiler.lanes import WIDTH, lane, with_lane
+from robosim.kernels.equations.algebra import fill
 from robosim.kernels.equations.vectors import dot6
 from robosim.kernels.minimal.forces import forces_along, held_answer
 from robosim.kernels.minimal.knot import move_at_knot
@@ -20,30 +22,13 @@ from robosim.kernels.minimal.step import add_rest, begin_knot, factor_step, find
 from robosim.kernels.minimal.twists import bracket_back
 from robosim.kernels.status import CONVERGED, SINGULAR
 
-ACROSS = 16  # columns at once
-
 
 @kernel
-def add_multiple(c, x, out):
-    """out += c x, of as many columns."""
-    for k in range(ACROSS):
-        out[k] += c * x[k]
-
-
-@kernel
-def add_products(c, x, out):
-    """out += the sum of c[j] x[j], whose rows are columns' numbers."""
+def with_products(total, c, x):
+    """total + c . x, of numbers c and of rows x of columns."""
     for j in range(c.shape[0]):
-        for k in range(ACROSS):
-            out[k] += c[j] * x[j, k]
-
-
-@kernel
-def clear(out):
-    """out = 0, of rows of columns."""
-    for i in range(out.shape[0]):
-        for k in range(ACROSS):
-            out[i, k] = 0.0
+        total += c[j] * x[j]
+    return total
 
 
 @stage
@@ -71,7 +56,7 @@ def linearized_points(on, to, info):
         if segments[i].v >= 0:
             pair_up(on, to, i)
     columns = 2 * nv + to.motors.shape[0]
-    for first in range(0, columns, ACROSS):
+    for first in range(0, columns, WIDTH):
         load_columns(on, to, first)
         solve_columns(segments, on.work.step, s, to.r, to.l, to.z, to.dx)
         end_columns(on, to, first)
@@ -82,7 +67,7 @@ def linearized_points(on, to, info):
         return info.status
     move_at_knot(on)
     sum_inertias(on, to, 1)
-    for first in range(0, columns, ACROSS):
+    for first in range(0, columns, WIDTH):
         leave_velocities(on, to, first)
         solve_columns(segments, on.work.mass, 0, to.r, to.l, to.z, to.dx)
         read_velocities(on, to, first)
@@ -213,23 +198,23 @@ def load_columns(on, to, first):
     segments, nv, s = on.model.segments, on.state.v.shape[0], on.work.x.shape[0] - 1
     w, dt, nu = on.model.rule.w, on.options.dt, to.motors.shape[0]
     for i in range(segments.shape[0]):
-        clear(to.r[i])
-        for k in range(ACROSS):
-            to.ends[i, k] = 0.0
+        fill(0.0, to.r[i])
+        to.ends[i] = to.zero[0]
+        for k in range(min(WIDTH, 2 * nv + nu - first)):
             d = first + k
-            if segments[i].v < 0 or d >= 2 * nv + nu:
+            if segments[i].v < 0:
                 continue
             if d < nv:
                 for a in range(s):
-                    to.r[i, a, k] = to.by_q[i, a, d]
-                to.r[i, 0, k] += to.D[i, d]
-                to.ends[i, k] = to.by_q[i, s, d]
+                    more = to.D[i, d] if a == 0 else 0.0
+                    to.r[i, a] = with_lane(to.r[i, a], k, to.by_q[i, a, d] + more)
+                to.ends[i] = with_lane(to.ends[i], k, to.by_q[i, s, d])
             elif d < 2 * nv:
-                to.r[i, 0, k] = to.M[i, d - nv]
+                to.r[i, 0] = with_lane(to.r[i, 0], k, to.M[i, d - nv])
             elif to.motors[d - 2 * nv] == segments[i].v:
                 for a in range(s):
-                    to.r[i, a, k] = w[a] * dt
-                to.ends[i, k] = w[s] * dt
+                    to.r[i, a] = with_lane(to.r[i, a], k, w[a] * dt)
+                to.ends[i] = with_lane(to.ends[i], k, w[s] * dt)
 
 
 @stage
@@ -242,139 +227,143 @@ def solve_columns(segments, e, s, r, l, z, dx):  # noqa: E741
     n, m, rows = segments.shape[0], e.N.shape[1], e.L.shape[1]
     first = m if s == 0 else 6 * (s + 1)
     for i in range(n + 1):
-        clear(l[i])
+        fill(0.0, l[i])
     for up in range(1, n + 1):
         i = n - up
         link = segments[i]
-        if link.v >= 0:
+        moves = link.v >= 0
+        if moves:
             for a in range(rows):
-                add_products(e.A[i, a, :first], l[i, :first], r[i, a])
+                total = with_products(r[i, a], e.A[i, a, :first], l[i, :first])
                 if s > 0:
                     at = 6 * (s + 1 + a)
-                    add_products(e.A[i, a, at : at + 6], l[i, at : at + 6], r[i, a])
-            clear(dx[i])
+                    total = with_products(total, e.A[i, a, at : at + 6], l[i, at : at + 6])
+                r[i, a] = total
             for g in range(rows):
-                for a in range(rows):
-                    add_multiple(-e.L[i, g, a], r[i, a], dx[i, g])
-                for j in range(m):
-                    add_multiple(e.H[i, g, j], dx[i, g], l[link.parent, j])
+                total = -e.L[i, g, 0] * r[i, 0]
+                for a in range(1, rows):
+                    total -= e.L[i, g, a] * r[i, a]
+                dx[i, g] = total
         for j in range(m):
-            add_multiple(1.0, l[i, j], l[link.parent, j])
-    clear(z[n])
+            total = l[link.parent, j] + l[i, j]
+            if moves:
+                for g in range(rows):
+                    total += e.H[i, g, j] * dx[i, g]
+            l[link.parent, j] = total
+    fill(0.0, z[n])
     for i in range(n):
         link = segments[i]
+        moves = link.v >= 0
+        if moves:
+            for g in range(rows):
+                dx[i, g] = with_products(dx[i, g], e.X[i, g], z[link.parent, :m])
         for j in range(m):
-            for k in range(ACROSS):
-                z[i, j, k] = z[link.parent, j, k]
-        if link.v < 0:
-            continue
-        for g in range(rows):
-            add_products(e.X[i, g], z[link.parent, :m], dx[i, g])
-        for g in range(rows):
-            for j in range(first):
-                add_multiple(e.B[i, g, j], dx[i, g], z[i, j])
-            for j in range(0 if s == 0 else 6 * (s + 1 + g), 0 if s == 0 else 6 * (s + 2 + g)):
-                add_multiple(e.B[i, g, j], dx[i, g], z[i, j])
+            total = z[link.parent, j]
+            if moves and j < first:
+                for g in range(rows):
+                    total += e.B[i, g, j] * dx[i, g]
+            elif moves:
+                g = (j - first) // 6
+                total += e.B[i, g, j] * dx[i, g]
+            z[i, j] = total
 
 
 @kernel
 def end_columns(on, to, first):
     """Changes of coordinates and of momenta at the end, with what the unknowns answer."""
-    segments, nodes, rule, dt = on.model.segments, on.work.nodes, on.model.rule, on.options.dt
+    segments, rule, dt = on.model.segments, on.model.rule, on.options.dt
     n, s, nv = segments.shape[0], on.work.x.shape[0] - 1, on.state.v.shape[0]
     part = rule.w[s] * dt
     for i in range(n + 1):
-        clear(to.sums[i])
+        fill(0.0, to.sums[i])
     for up in range(1, n + 1):
         i = n - up
-        link, out = segments[i], to.sums[i]
+        link, out, z = segments[i], to.sums[i], to.z[i]
         if link.body >= 0:
             for b in range(s + 1):
                 at = 6 * b
                 for j in range(6):
-                    add_products(to.alone[b, i, j], to.z[i, at : at + 6], out[at + j])
-            at = 12 * s
+                    M = to.alone[b, i, j]
+                    out[at + j] = with_products(out[at + j], M, z[at : at + 6])
+            at, to_impulse = 12 * s + 3, 6 * s + 6
             for j in range(6):
-                turned = to.turned[s, i, j, 3:]
-                add_products(turned, to.z[i, at + 3 : at + 6], out[6 * s + 6 + j])
+                M = to.turned[s, i, j, 3:]
+                out[to_impulse + j] = with_products(out[to_impulse + j], M, z[at : at + 3])
         if link.v >= 0:
-            own, ends = nodes[s, i], to.ends[i]
-            for b in range(s + 1):
-                point = nodes[b, i]
-                for k in range(6):
-                    to.t[1, k] = rule.a[s, b] * point.S[k]
-                    to.t[1, k] += part * point.rate[k] if b == s else 0.0
-                add_products(to.t[1], out[6 * b : 6 * b + 6], ends)
-            add_products(own.S, out[6 * s + 6 : 6 * s + 12], ends)
-            bracket_back(own.S, own.mu, to.t[0])
-            for k in range(6):
-                to.t[1, k] = -part * to.t[0, k]
-            add_products(to.t[1], to.z[i, 6 * s : 6 * s + 6], ends)
-            for g in range(s):
-                answer = part * to.dampings[i, s] * rule.b[s, g + 1] / dt
-                for b in range(s + 1):
-                    armature = on.model.coordinates[link.v].armature
-                    answer += rule.a[s, b] * armature * rule.b[b, g + 1] / dt
-                if g + 1 == s:
-                    answer += part * to.slopes[i, s]
-                add_multiple(answer, to.dx[i, g], ends)
-                point = nodes[g + 1, i]
-                bracket_back(point.S, point.mu, to.t[0])
-                for k in range(6):
-                    add_multiple(-to.t[0, k], to.dx[i, g], out[6 * g + 6 + k])
-            bracket_back(own.S, own.f, to.t[0])
-            for k in range(6):
-                add_multiple(-to.t[0, k], to.dx[i, s - 1], out[6 * s + 6 + k])
-            for k in range(ACROSS):
+            end_column(on, to, i, part)
+            for k in range(min(WIDTH, to.changes.shape[0] - first)):
                 d = first + k
-                if d < to.changes.shape[0]:
-                    to.changes[d, link.v] = to.dx[i, s - 1, k] + (1.0 if d == link.v else 0.0)
-                    to.changes[d, nv + link.v] = ends[k]
+                moved = 1.0 if d == link.v else 0.0
+                to.changes[d, link.v] = lane(to.dx[i, s - 1], k) + moved
+                to.changes[d, nv + link.v] = lane(to.ends[i], k)
         for j in range(6 * s + 12):
-            add_multiple(1.0, out[j], to.sums[link.parent, j])
+            to.sums[link.parent, j] += out[j]
+
+
+@kernel
+def end_column(on, to, i, part):
+    """to.ends of link i, from to.sums of it and all beyond; to.sums as its parent sees them."""
+    nodes, rule, dt, link = on.work.nodes, on.model.rule, on.options.dt, on.model.segments[i]
+    s, out, z = on.work.x.shape[0] - 1, to.sums[i], to.z[i]
+    own, end = nodes[s, i], to.ends[i]
+    armature = on.model.coordinates[link.v].armature
+    for b in range(s + 1):
+        S = nodes[b, i].S
+        for k in range(6):
+            along = rule.a[s, b] * S[k] + (part * own.rate[k] if b == s else 0.0)
+            end += along * out[6 * b + k]
+    bracket_back(own.S, own.mu, to.t[0])
+    bracket_back(own.S, own.f, to.t[1])
+    for k in range(6):
+        end += own.S[k] * out[6 * s + 6 + k]
+        end -= part * to.t[0, k] * z[6 * s + k]
+        out[6 * s + 6 + k] -= to.t[1, k] * to.dx[i, s - 1]
+    for g in range(s):
+        answer = part * to.dampings[i, s] * rule.b[s, g + 1] / dt
+        for b in range(s + 1):
+            answer += rule.a[s, b] * armature * rule.b[b, g + 1] / dt
+        if g + 1 == s:
+            answer += part * to.slopes[i, s]
+        end += answer * to.dx[i, g]
+        point = nodes[g + 1, i]
+        bracket_back(point.S, point.mu, to.t[0])
+        for k in range(6):
+            out[6 * g + 6 + k] -= to.t[0, k] * to.dx[i, g]
+    to.ends[i] = end
 
 
 @kernel
 def leave_velocities(on, to, first):
     """to.r (n, 1) = changes of M(q) v - p at the end, where velocities stay."""
-    segments, nodes, n, nv = (
-        on.model.segments,
-        on.work.nodes,
-        on.model.segments.shape[0],
-        on.state.v.shape[0],
-    )
-    clear(to.z[n])
+    segments, nodes, nv = on.model.segments, on.work.nodes, on.state.v.shape[0]
+    n, count = segments.shape[0], min(WIDTH, to.changes.shape[0] - first)
+    fill(0.0, to.z[n])
     for i in range(n + 1):
-        clear(to.sums[i])
+        fill(0.0, to.sums[i])
     for i in range(n):
-        link = segments[i]
+        link, rate = segments[i], nodes[0, i].rate
+        to.dx[i, 0] = to.zero[0]
+        for k in range(count if link.v >= 0 else 0):
+            to.dx[i, 0] = with_lane(to.dx[i, 0], k, to.changes[first + k, link.v])
         for j in range(6):
-            for k in range(ACROSS):
-                to.z[i, j, k] = to.z[link.parent, j, k]
-        if link.v < 0:
-            continue
-        for k in range(ACROSS):
-            d = first + k
-            to.dx[i, 0, k] = to.changes[d, link.v] if d < to.changes.shape[0] else 0.0
-        for j in range(6):
-            add_multiple(nodes[0, i].rate[j], to.dx[i, 0], to.z[i, j])
+            to.z[i, j] = to.z[link.parent, j] + rate[j] * to.dx[i, 0]
     for up in range(1, n + 1):
         i = n - up
         link, own, out = segments[i], nodes[0, i], to.sums[i]
         if link.body >= 0:
             for j in range(6):
-                add_products(to.alone[0, i, j], to.z[i, :6], out[j])
-        clear(to.r[i])
+                out[j] = with_products(out[j], to.alone[0, i, j], to.z[i, :6])
+        fill(0.0, to.r[i])
         if link.v >= 0:
-            for k in range(ACROSS):
+            for k in range(count):
                 d = first + k
-                to.r[i, 0, k] = -to.changes[d, nv + link.v] if d < to.changes.shape[0] else 0.0
+                to.r[i, 0] = with_lane(to.r[i, 0], k, -to.changes[d, nv + link.v])
+            to.r[i, 0] = with_products(to.r[i, 0], own.S, out[:6])
             bracket_back(own.S, own.mu, to.t[0])
-            add_products(own.S, out[:6], to.r[i, 0])
             for j in range(6):
-                add_multiple(-to.t[0, j], to.dx[i, 0], out[j])
+                out[j] -= to.t[0, j] * to.dx[i, 0]
         for j in range(6):
-            add_multiple(1.0, out[j], to.sums[link.parent, j])
+            to.sums[link.parent, j] += out[j]
 
 
 @kernel
@@ -384,6 +373,5 @@ def read_velocities(on, to, first):
     for i in range(on.model.segments.shape[0]):
         v = on.model.segments[i].v
         if v >= 0:
-            for k in range(ACROSS):
-                if first + k < to.changes.shape[0]:
-                    to.changes[first + k, nv + v] = to.dx[i, 0, k]
+            for k in range(min(WIDTH, to.changes.shape[0] - first)):
+                to.changes[first + k, nv + v] = lane(to.dx[i, 0], k)
