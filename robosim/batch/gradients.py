@@ -105,6 +105,16 @@ class Seen(NamedTuple):
             begin, end = end, end + len(rows)
             self.modes[i][k] = numbers[begin:end][closed[begin:end]].tobytes()
 
+    def note_rows(
+        self, i: int, begin: int, model: Model, contacts: NDArray[np.void], count: NDArray[np.int64]
+    ) -> None:
+        """Note the contacts (steps, most) of steps of state i from one on; `count` of each."""
+        every = contacts[np.arange(contacts.shape[1]) < count[:, None]]
+        closed, numbers = closed_contacts(model, every)
+        ends = np.cumsum(count).tolist()
+        for k, (start, end) in enumerate(zip([0, *ends], ends, strict=False)):
+            self.modes[i][begin + k] = numbers[start:end][closed[start:end]].tobytes()
+
     @property
     def changes(self) -> NDArray[np.bool_]:
         """(n, steps) whether the closed contacts differ from those of the step before."""

@@ -3,7 +3,8 @@
 With ``x = (q, v)`` in the tangent a step is ``dx' = A dx + B dtau + P dp``, see
 `robosim.linearize`. A sum over the knots of a rollout, with the derivatives ``d[k]`` by knot k, has
 the adjoints ``l[k] = d[k] + A' l[k + 1]``. They lead to its gradients: ``l[0]`` by the start,
-``B' l[k + 1]`` by the torques of step k, and the sum of ``P' l[k + 1]`` by parameters.
+``B' l[k + 1]`` by the torques of step k, and the sum of ``P' l[k + 1]`` by parameters. Steps with
+closed forms are passed without these matrices: see `robosim.batch.backward`.
 
 What is kept of a step is where it began and what acted over it, less than 1 kB of an A1. The steps
 of a rollout that is taped begin anew at the q and v of their knots, so that these are all that a
@@ -15,11 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robosim.batch.backward import Steps, Worker, pass_back, share_out
 from robosim.batch.gradients import Again, Gradients, Seen, Sensitivities
 from robosim.batch.rollout import Rollout
 from robosim.control.pd import motor_slopes
@@ -199,13 +202,16 @@ class Tape:
         by_gains = np.zeros((2, n, nu))
         by_parameters = np.zeros((n, len(parameters)))
         seen, on = Seen.none(n, steps), self._feedback()
-        for begin, end in self._blocks(backwards=True):
+        pushes = adjoint, by_torques, by_targets
+        passed = of_pd < 3 and not parameters
+        passed = passed and self._pass_back(ahead, contact_speed, of_pd, on, seen, pushes)
+        for begin, end in () if passed else self._blocks(backwards=True):
             found = self._again(begin, end, parameters, contact_speed, of_pd, seen)
             for k in range(end - 1, begin - 1, -1):
                 some = found.changes[:, k - begin]
                 back = (some @ adjoint[:, :, None])[:, :, 0]
                 by_parameters += (found.by[:, k - begin] @ adjoint[:, :, None])[:, :, 0]
-                adjoint = back[:, :base]
+                adjoint[:] = back[:, :base]
                 push = by_torques[:, k] = back[:, base : base + nu]
                 if self._feeds:
                     adjoint += on.at(k).pulled(push, base)
@@ -221,6 +227,76 @@ class Tape:
         return Gradients(
             adjoint[:, :nv], adjoint[:, nv:], by_torques, by_targets, by_gains[0], by_gains[1],
             by_parameters, parameters, self.inputs.divided, seen.changes, seen.smoothed,
+        )  # fmt: skip
+
+    def _pass_back(
+        self,
+        ahead: Array,
+        contact_speed: float | None,
+        of_pd: int,
+        on: Feedback,
+        seen: Seen,
+        out: tuple[Array, Array, Array],
+    ) -> bool:
+        """Go back through all steps without their matrices, where those have closed forms.
+
+        Fills the adjoint of the first knots and derivatives by torques and targets; see `vjp`.
+        Returns whether that could be done.
+        """
+        groups = []
+        for states in self._by_robot().values():
+            robot, many = self._robots[states[0]], self.steps * len(states)
+            groups.append((self._workers(robot, (), contact_speed, of_pd, many), states))
+        time = float(self.rollout.t[0, 0])
+        found = [[worker.backward(time) for worker in workers] for workers, _ in groups]
+        if any(one is None for some in found for one in some):
+            return False
+        adjoint, by_torques, by_targets = out
+        base, nu, one_at_a_time = 2 * self.nv, self.nu, Lock()
+
+        def take(worker: Worker, i: int) -> None:
+            done = int(self.rollout.done[i])
+
+            def by_matrices(k: int, behind: Array) -> tuple[Array, Array, Array]:
+                with one_at_a_time:  # as smoother contacts have memory for one
+                    step, smooth = self._one_again(worker.linearizer, i, k, of_pd)
+                seen.smoothed[i, k] = smooth
+                seen.note([(i, k)], [step.contacts])
+                back = step.changes @ behind
+                targets = back[base + nu : base + 2 * nu] if of_pd else np.zeros(nu)
+                return back[:base], back[base : base + nu], targets
+
+            steps = self._steps_of(i, ahead, on)
+            passed = pass_back(worker, steps, by_matrices, partial(seen.note_rows, i))
+            adjoint[i], by_torques[i, :done] = passed.adjoint, passed.by_torques
+            by_targets[i, :done] = passed.by_targets
+
+        for (workers, states), backs in zip(groups, found, strict=True):
+            made = [Worker(*one) for one in zip(workers, backs, strict=True)]  # type: ignore[arg-type]
+            share_out(made[: len(states)], states, take)
+        return True
+
+    def _steps_of(self, i: int, ahead: Array, on: Feedback) -> Steps:
+        """What the steps of state i followed from."""
+        done, inputs, robot = int(self.rollout.done[i]), self.inputs, self._origin.robot
+        q, v = self.rollout.q[i, :done], self.rollout.v[i, :done]
+        forces = np.zeros((done, len(self._origin.engine.parts.model.coordinates)))
+        forces[:, robot.actuated] = self.rollout.tau[i, :done]
+        gains = np.zeros((done, 0), dtype=inputs.gains.dtype)
+        if self._servos:
+            torques = inputs.torques[i, :done] if inputs.torques.shape[1] > 1 else inputs.torques[i]
+            held = self._held[i]
+            forces[:, robot.actuated] = np.where(held, self.rollout.tau[i, :done], torques)
+            gains = np.tile(inputs.gains[i], (done, 1))
+            for name in ("target", "velocity"):
+                aims = self._aims(name)[i]
+                gains[name] = aims[:done] if len(aims) > 1 else aims
+            for name in ("kp", "kd"):
+                gains[name][:, held] = 0.0  # in the torques already
+        by_q, by_v = -on.kp * on.free, on.by_rate - on.kd * on.free
+        return Steps(
+            np.concatenate((q, v, forces), axis=1), inputs.external[i], gains,
+            ahead[i, : done + 1], by_q[i, :done], by_v[i, :done], on.v_index[i, 0],
         )  # fmt: skip
 
     def sensitivities(
@@ -364,10 +440,7 @@ class Tape:
             np.zeros((n, count, base + (1 + of_pd) * self.nu, base)),
             np.zeros((n, count, len(parameters), base)),
         )
-        by_robot: dict[int, list[int]] = {}
-        for i, robot in enumerate(self._robots):
-            by_robot.setdefault(id(robot), []).append(i)
-        for states in by_robot.values():
+        for states in self._by_robot().values():
             robot = self._robots[states[0]]
             places = [(i, k) for k in range(begin, end) for i in states if k < self.rollout.done[i]]
             if not places:
@@ -380,13 +453,43 @@ class Tape:
             contacts = []
             for (i, k), row, step in zip(places, rows, steps, strict=True):
                 if isinstance(step, ConvergenceError):
-                    again = partial(self._alone, row, robot, parameters, of_pd)
-                    step = smoothed(again, workers[0].contact_speed, step.of_state(i))
+                    step = self._smoother(row, robot, parameters, of_pd, workers[0], step, i)
                     seen.smoothed[i, k] = True
                 out.changes[i, k - begin], out.by[i, k - begin] = step.changes, step.by
                 contacts.append(step.contacts)
             seen.note(places, contacts)
         return out
+
+    def _by_robot(self) -> dict[int, list[int]]:
+        """States of each robot."""
+        out: dict[int, list[int]] = {}
+        for i, robot in enumerate(self._robots):
+            out.setdefault(id(robot), []).append(i)
+        return out
+
+    def _one_again(
+        self, worker: MaximalLinearizer, i: int, k: int, of_pd: int
+    ) -> tuple[Step, bool]:
+        """Step k of state i to first order, and whether its contacts were smoothed."""
+        row = self._given(i, k)
+        step = worker.of_given([row])[0]
+        if not isinstance(step, ConvergenceError):
+            return step, False
+        return self._smoother(row, self._robots[i], (), of_pd, worker, step, i), True
+
+    def _smoother(
+        self,
+        row: Given,
+        robot: Mechanism,
+        parameters: tuple[str, ...],
+        of_pd: int,
+        worker: MaximalLinearizer,
+        error: ConvergenceError,
+        i: int,
+    ) -> Step:
+        """A step of state i whose derivatives were not found, with smoother contacts."""
+        again = partial(self._alone, row, robot, parameters, of_pd)
+        return smoothed(again, worker.contact_speed, error.of_state(i))
 
     def _alone(
         self, row: Given, robot: Mechanism, parameters: tuple[str, ...], of_pd: int, speed: float

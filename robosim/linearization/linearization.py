@@ -34,6 +34,7 @@ from robosim.linearization.linearizer import (
 )
 from robosim.linearization.parameters import slopes_of, with_present
 from robosim.linearization.worlds import WorldLinearizer
+from robosim.runtime.adjoint import Backward
 from robosim.runtime.duals import DualStep, assign_numbers
 from robosim.runtime.handles import Handle
 from robosim.simulation.notices import Silence
@@ -328,6 +329,7 @@ class MaximalLinearizer(Linearizer[Simulation]):
         # By what steps are solved with: another solver, or blocks of other pairs of bodies.
         self._by_model: dict[int, ByModel] = {}
         self._last: tuple[DualStep, Handle] | None = None
+        self._backward: Backward | None = None
 
     def at(
         self, sim: Simulation, torques: ArrayLike | None, controller: PD | None
@@ -401,6 +403,31 @@ class MaximalLinearizer(Linearizer[Simulation]):
     def centres(self) -> Array:
         """Centres of mass (nb, 3) where the last step in plain numbers has ended."""
         return self._twin.engine.parts.state.bodies["x"].copy()
+
+    def backward(self, time: float) -> Backward | None:
+        """What passes derivatives back through steps, if the steps of this model have closed forms.
+
+        From the first solver and system, as `of_given` begins.
+        """
+        if self._closes or self._of_pd > 1:
+            return None
+        self._begin(time)
+        step = self._steps().by_state
+        if not Backward.may_take(self.robot, step):
+            return None
+        if self._backward is None:
+            self._backward = Backward(step)
+        return self._backward
+
+    @property
+    def arc(self) -> float:
+        """The length [s] that velocities at a start are measured over, or zero."""
+        return self._arc
+
+    @property
+    def contact_model(self) -> Model:
+        """What the numbers of contacts refer to."""
+        return self._twin.parts.model
 
     def _begin(self, time: float) -> None:
         """Go back to the first solver and system, if steps may have left these."""

@@ -1,8 +1,9 @@
-"""Derivatives of steps in joint coordinates, by forward differentiation of the step's equations.
+"""Derivatives of steps in joint coordinates.
 
-The step is solved in plain numbers. Then its equations are evaluated in dual numbers, in seven
-directions at a time, with the factors of its solution. So the derivatives of a chain of n links
-take O(n^2), as in [Fan2018, Algorithms 2 and 3], for all integrators. See
+Those of Galerkin integrators for hinges and slides are found in closed form
+(`robosim.kernels.minimal.columns`). Of all others the step is solved in plain numbers. Then its
+equations are evaluated in dual numbers, in seven directions at a time, with the factors of its
+solution. Either takes O(n^2) for a chain of n links, as [Fan2018, Algorithm 2]. See
 `robosim.linearization.linearizer`.
 """
 
@@ -21,6 +22,7 @@ from robosim.kernels.compiler.duals import DIRECTIONS
 from robosim.kernels.status import CONVERGED
 from robosim.linearization.linearizer import Linearizable, Linearization, Linearizer, Tangent
 from robosim.linearization.parameters import slopes_of
+from robosim.minimal.columns import ColumnStep
 from robosim.minimal.duals import MinimalDualStep
 from robosim.minimal.engine import Engine
 from robosim.runtime.duals import assign_numbers
@@ -81,11 +83,15 @@ class MinimalLinearizer(Linearizer[Linearizable]):
         self._held = held.beside(parts.loads)  # type: ignore[arg-type]
         self._gains = self._held.gains if pd else self._held.no_gains[:0]
         self._info = np.zeros(1, dtype=INFO)
+        self._columns: ColumnStep | None = None
+        if not pd and ColumnStep.may_take(parts):
+            self._columns = ColumnStep(parts, np.asarray(robot.actuated, dtype=np.int64))
+        self._begins = np.zeros(robot.nq), np.zeros(robot.nv)
         self._step = MinimalDualStep(parts, 2 * robot.nv + robot.nu, self._gains)
         self._other = MinimalDualStep(parts, DIRECTIONS, self._gains) if parameters else None
 
-    def _solve(self, sim: Linearizable, full: Array, controller: PD | None) -> tuple[Array, Array]:
-        """Take the step in plain numbers, with its factors; returns the q and v before the step."""
+    def _begin(self, sim: Linearizable, full: Array, controller: PD | None) -> tuple[Array, Array]:
+        """Let the twin begin where the step does; returns its q and v."""
         twin, q, v = self._twin, sim.q, sim.v
         state, loads = twin.parts.state, twin.parts.loads
         state.q[:], state.v[:] = q, v
@@ -95,6 +101,11 @@ class MinimalLinearizer(Linearizer[Linearizable]):
         if controller is not None:
             controller.aim(self._gains, sim.time)
         twin.counters.assign(Counters(sim.time))
+        return q, v
+
+    def _solve(self, sim: Linearizable, full: Array, controller: PD | None) -> tuple[Array, Array]:
+        """Take the step in plain numbers, with its factors; returns the q and v before the step."""
+        twin, (q, v) = self._twin, self._begin(sim, full, controller)
         if twin.calls.solve(twin.address, self._gains, self._info) != CONVERGED:
             raise twin.failure(self._info[0])
         return q, v
@@ -108,6 +119,10 @@ class MinimalLinearizer(Linearizer[Linearizable]):
 
     def repeat(self) -> bool:
         """Repeat the compiled part of the last linearization; returns whether it succeeded."""
+        if self._columns is not None and not self.parameters:
+            state = self._twin.parts.state
+            state.q[:], state.v[:] = self._begins
+            return self._columns.take(self._info) == CONVERGED
         return self._step.take() == CONVERGED
 
     def at(
@@ -116,6 +131,8 @@ class MinimalLinearizer(Linearizer[Linearizable]):
         """See `Linearizer`."""
         robot, base = self.robot, 2 * self.robot.nv
         full = self._forces(sim, torques, controller)
+        if self._columns is not None and not self.parameters:
+            return self._in_closed_form(sim, full)
         q, v = self._solve(sim, full, controller)
 
         def changes(of: MinimalDualStep) -> Array:
@@ -145,6 +162,25 @@ class MinimalLinearizer(Linearizer[Linearizable]):
             self._by_parameters(changes),
             tuple(robot.actuated_names),
             self.parameters,
+            tuple,  # there are no contacts
+        )
+
+    def _in_closed_form(self, sim: Linearizable, full: Array) -> Linearization:
+        """By `ColumnStep`, which takes the step itself."""
+        assert self._columns is not None
+        twin, base = self._twin, 2 * self.robot.nv
+        self._begins = self._begin(sim, full, None)
+        if self._columns.take(self._info) != CONVERGED:
+            raise twin.failure(self._info[0])
+        changes, state = self._columns.changes, twin.parts.state
+        return Linearization(
+            state.q.copy(),
+            state.v.copy(),
+            np.ascontiguousarray(changes[:base].T),
+            np.ascontiguousarray(changes[base:].T),
+            np.zeros((base, 0)),
+            tuple(self.robot.actuated_names),
+            (),
             tuple,  # there are no contacts
         )
 

@@ -138,6 +138,11 @@ class DualStep:
     closes : bool
     of_pd : int
         0: no directions of the gains; 1: of their targets; 3: of targets, kp and kd.
+
+    Attributes
+    ----------
+    kind, address : int
+        Those of `parts` for kernels.
     """
 
     def __init__(
@@ -234,12 +239,12 @@ class DualStep:
         closed = directions is None and of_pd == 0 and not closes
         closed = closed and in_closed_form(robot, parts)
         self._columns = columns_for(robot, parts, count - len(known) if closed else -1)
-        self._plain = plain
+        self.plain, self.robot = plain, robot
         self._starts: dict[int, Handle] = {}  # by their number
         self._steps: dict[int, Any] = {}  # by the kind of the starts
         handle = Handle(self.parts)
         kind, dual = kind_of_duals(handle)
-        self._handle, self._kind = handle, kind
+        self._handle, self.kind, self.address = handle, kind, handle.address
         self._info = dual.types[DualParts._fields.index("info")].dtype
 
     def starts(self, n: int) -> Handle:
@@ -271,24 +276,24 @@ class DualStep:
         if starts.kind not in self._steps:
             self._steps[starts.kind] = self._step_function(starts.kind)
         take_steps = self._steps[starts.kind]
-        take_steps(self._plain.address, self._handle.address, starts.address, columns.address, arc)
+        take_steps(self.plain.address, self._handle.address, starts.address, columns.address, arc)
 
     def _step_function(self, starts_kind: int) -> Any:
         """Compiled code for starts of a kind; with what it calls for features of the model."""
         tree = self.parts.model.tree
-        kinds = self._plain.kind, self._kind, starts_kind, self._columns[1]
+        kinds = self.plain.kind, self.kind, starts_kind, self._columns[1]
         if (tree, *kinds) not in _STEP_FUNCTIONS:
             # With impacts in a step, the lengths of its parts have derivatives.
             solves = (
-                solver(self._plain.kind, tree, INFO_TYPE),
-                solver(self._kind, tree, self._info, duals),
+                solver(self.plain.kind, tree, INFO_TYPE),
+                solver(self.kind, tree, self._info, duals),
             )
             others = (types.int64,) * 5 + (types.float64,)
             step_function = solves[1].bound_to(_make_step_function(tree, *kinds), others)
             _STEP_FUNCTIONS[tree, *kinds] = partial(step_function, solves[0].address())
         for model, kind, info in (
-            (self._plain.values.model, self._plain.kind, INFO_TYPE),
-            (self.parts.model, self._kind, self._info),
+            (self.plain.values.model, self.plain.kind, INFO_TYPE),
+            (self.parts.model, self.kind, self._info),
         ):
             provide(model, kind, scheme_for(model.tree), info)
         return _STEP_FUNCTIONS[tree, *kinds]

@@ -65,3 +65,20 @@ ANSWER = np.dtype(  # how a contact answers to first order
         ("impulse", "f8", (3,)),  # the impulse there, world axes
     ]
 )
+
+PULLED = np.dtype(  # of a body and its joint: derivatives of a sum, by what a COLUMN has
+    [
+        *((name, "f8", (3,)) for name in ("x1", "turn1", "x2", "turn2", "dp", "k")),
+        *((name, "f8", (6,)) for name in ("w", "c", "m", "f")),
+        ("x", "f8", (6,)),  # by the motion of the reference, then by the wrench about it
+        ("s", "f8", (6,)),
+        # By coordinate: by where the step ends, and by what it begins with.
+        *((name, "f8", (6,)) for name in ("by_q", "by_v", "dq", "dv", "tau", "aim")),
+        *((name, "f8", (6,)) for name in ("rate", "law", "dq2", "d")),
+        # Plain numbers that are kept: twists at both knots, the turn over the interval, and the
+        # inertia at the first knot, world axes.
+        *((name, "f8", (6,)) for name in ("twist1", "twist2")),
+        ("P", "f8", (4,)),
+        ("J", "f8", (3, 3)),
+    ]
+)

@@ -195,6 +195,22 @@ def lu_solve_vector(A, b, m):
 
 
 @kernel
+def lu_solve_transposed(A, b, m):
+    """The first m of b = A^-T b in place, for A from `lu`."""
+    for i in range(m):
+        s = b[i]
+        for k in range(i):
+            s -= A[k, i] * b[k]
+        b[i] = s * A[i, i]
+    for back in range(2, m + 1):
+        i = m - back
+        s = b[i]
+        for k in range(i + 1, m):
+            s -= A[k, i] * b[k]
+        b[i] = s
+
+
+@kernel
 def lu_pivoted(A, rows, m):
     """`lu` of the first m rows and columns, with exchanges of rows, that are noted in `rows`."""
     for k in range(m):

@@ -18,7 +18,7 @@ from math import asin, sqrt
 from robosim.compiled.kinds import BALL, DRY, FREE, GENERAL, HINGE, LIMIT, PLANE
 from robosim.compiled.memory import FACTORED
 from robosim.kernels.compiler.duals import slope, with_slope
-from robosim.kernels.compiler.jit import bridge, kernel
+from robosim.kernels.compiler.jit import bridge, kernel, stage
 from robosim.kernels.compiler.lanes import WIDTH, lane, with_lane
 from robosim.kernels.contact.kinematics import RECOVERY, RECOVERY_SPEED, on_joint, turn_vector
 from robosim.kernels.contact.law import contact_answer, contact_force, contact_stiffness
@@ -678,23 +678,34 @@ def move_contacts(model, system, work, group, columns):
 
 
 @kernel
-def follow_barrier(model, system, work, speed, columns):
-    """Let the barrier follow the largest impulse, from what it does by itself, the last column."""
-    largest, at, nb = 0.0, 0, model.bodies.shape[0]
+def find_barrier(model, system, work, speed, columns):
+    """The contact with the largest impulse, which the barrier follows, and by how much.
+
+    From what the barrier does by itself, the last column. The second is zero where it stays.
+    """
+    largest, at = 0.0, 0
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         if work.contacts[k].gamma > largest and work.slots[k].kind != DRY:
             largest, at = work.contacts[k].gamma, n
     last, k, contacts = columns.last[0] // WIDTH, columns.last[0] % WIDTH, columns.answers.shape[0]
-    follows = at > 0 and columns.follows[0] != 0.0
-    groups = columns.kappa.shape[0]
-    A = system.contacts[work.active[at]].A[2, 2] if follows else 0.0
+    if at == 0 or columns.follows[0] == 0.0:
+        return at, 0.0
+    A = system.contacts[work.active[at]].A[2, 2]
+    own = A * lane(columns.contacts[last * contacts + at].du[2], k)
+    return at, speed * A / (1.0 - speed * (own + columns.answers[at].of_kappa[2]))
+
+
+@kernel
+def follow_barrier(model, system, work, speed, columns):
+    """Let the barrier follow the largest impulse, from what it does by itself, the last column."""
+    nb, groups = model.bodies.shape[0], columns.kappa.shape[0]
+    last, k, contacts = columns.last[0] // WIDTH, columns.last[0] % WIDTH, columns.answers.shape[0]
     for group in range(groups):
         columns.kappa[group] = columns.bodies[group * (nb + 1) + nb].x1[0]
-    if not follows:
+    at, part = find_barrier(model, system, work, speed, columns)
+    if part == 0.0:
         return
-    own = A * lane(columns.contacts[last * contacts + at].du[2], k)
-    part = speed * A / (1.0 - speed * (own + columns.answers[at].of_kappa[2]))
     # The last group has the column that is added, and so is the last to be changed.
     for before in range(1, groups + 1):
         group = (last + before) % groups
@@ -1056,14 +1067,15 @@ def has_laws_of_turns(model, work):
     return False
 
 
-@bridge
-def linearize_interval(scheme, plain, on, columns, solver, arc, changes):
-    """One undivided step in plain numbers, and `changes` along all directions.
+@stage
+def solve_interval(scheme, plain, on, columns, solver, arc):
+    """One undivided step, solved to rounding, and what it leaves in `columns` for derivatives.
 
-    Returns whether that could be done.
+    Returns whether these can be had in closed form. The velocities at the second knot are left to
+    `project_interval`.
     """
     model, state, memory, loads, work, options = plain
-    system, info, dt, last_dt = memory.system, on.plain_info[0], options.dt, state.last_dt[0]
+    system, info, dt = memory.system, on.plain_info[0], options.dt
     info.iterations, info.surely, info.substeps, info.order, info.divided = 0, 0, 1, 2, 0
     status = find_interval(
         scheme, model, state, memory, loads, work, options, solver, dt, 1.0, VELOCITIES, info
@@ -1083,11 +1095,53 @@ def linearize_interval(scheme, plain, on, columns, solver, arc, changes):
     note_answers(model, system, work, options, kappa, columns)
     for b in range(model.bodies.shape[0]):
         assign(state.bodies[b].shown, work.twists[b].w)
-    arcs, groups = find_changes(model, system.pose1, work.twists, arc, work), columns.kappa.shape[0]
+    arcs = find_changes(model, system.pose1, work.twists, arc, work)
     columns.turns[0] = farthest_turn(model, work.twists, arc) if arcs else 0.0
     note_arms(model, system.tree, work, columns)
     note_twists(model, system.tree, work, arc, arcs, False, columns)
     note_wrenches(model, loads, system, work, dt, False, columns)
+    return True
+
+
+@stage
+def project_interval(scheme, plain, on, columns):
+    """Velocities at the second knot; the size of what pushes, or -1 where there is no closed form.
+
+    See `size_of_push`.
+    """
+    model, _, memory, loads, work, options = plain
+    system, dt = memory.system, options.dt
+    carry_momenta(scheme, model, system, loads, work, options, dt)
+    push = size_of_push(loads, work)
+    limited = begin_projection(model, system, work, dt, False)
+    status = find_velocities(scheme, model, system, loads, work, options, limited, dt, dt)
+    if status != CONVERGED or not hold_answers(model, on, system, work, dt, columns):
+        columns.follows[0] = -4.0
+        return -1.0
+    scheme.find_carried(model, system, work)
+    return push
+
+
+@stage
+def take_interval(scheme, plain, on, last_dt, push):
+    """Move the state along the interval; what is learnt from it is for the next one."""
+    model, state, memory, _, work, options = plain
+    dt, info = options.dt, on.plain_info[0]
+    commit(scheme, model, state, memory.system, work, dt, True, VELOCITIES, info)
+    learn(scheme, model, state, memory, work, dt, last_dt, True, push, info)
+
+
+@bridge
+def linearize_interval(scheme, plain, on, columns, solver, arc, changes):
+    """One undivided step in plain numbers, and `changes` along all directions.
+
+    Returns whether that could be done.
+    """
+    model, state, memory, loads, work, options = plain
+    system, dt, last_dt = memory.system, options.dt, state.last_dt[0]
+    if not solve_interval(scheme, plain, on, columns, solver, arc):
+        return False
+    groups = columns.kappa.shape[0]
     moving = begin_columns(model, on, columns)
     for group in range(groups):
         if group * WIDTH < moving:
@@ -1101,14 +1155,9 @@ def linearize_interval(scheme, plain, on, columns, solver, arc, changes):
     follow_barrier(model, system, work, options.contact_speed, columns)
     for group in range(groups):
         end_motion(model, system, work, dt, group, columns)
-    carry_momenta(scheme, model, system, loads, work, options, dt)
-    push = size_of_push(loads, work)
-    limited = begin_projection(model, system, work, dt, False)
-    status = find_velocities(scheme, model, system, loads, work, options, limited, dt, dt)
-    if status != CONVERGED or not hold_answers(model, on, system, work, dt, columns):
-        columns.follows[0] = -4.0
+    push = project_interval(scheme, plain, on, columns)
+    if push < 0.0:
         return False
-    scheme.find_carried(model, system, work)
     arcs = work.scratch[0].arcs != 0
     note_twists(model, system.tree, work, dt, arcs, True, columns)
     note_wrenches(model, loads, system, work, dt, True, columns)
@@ -1123,6 +1172,5 @@ def linearize_interval(scheme, plain, on, columns, solver, arc, changes):
         d = on.order[row]
         fill(0.0, changes[d])
         changes[d, d] = 1.0
-    commit(scheme, model, state, system, work, dt, True, VELOCITIES, info)
-    learn(scheme, model, state, memory, work, dt, last_dt, True, push, info)
+    take_interval(scheme, plain, on, last_dt, push)
     return True
