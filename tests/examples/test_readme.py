@@ -35,7 +35,7 @@ SENSING = snippets(ROOT / "docs/sensing.md")
 PICTURES = snippets(ROOT / "docs/pictures.md")
 MOTORS = snippets(ROOT / "docs/motors.md")
 PARALLEL = snippets(ROOT / "docs/parallel.md")
-ENVIRONMENTS = snippets(ROOT / "docs/environments.md")[1:3]  # others take a robot, or minutes
+ENVIRONMENTS = snippets(ROOT / "docs/environments.md")[1:5]  # others take a robot, or minutes
 SNIPPETS = [
     *ENVIRONMENTS,
     *README,
