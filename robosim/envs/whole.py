@@ -7,12 +7,13 @@ Python takes the time steps, and compiled code does what follows these.
 from __future__ import annotations
 
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robosim.batch.bound import Plan
+from robosim.batch.bound import Bound, Plan
+from robosim.description.mechanism import Mechanism
 from robosim.envs.acting import (
     CHECK,
     FAILED,
@@ -28,14 +29,37 @@ from robosim.envs.acting import (
     Telling,
     compiled_act,
 )
+from robosim.envs.actions import Actions
+from robosim.envs.chance import Chance
 from robosim.envs.compiled import Arrays, CompiledTask, Functions, loops_of
+from robosim.envs.task import Task
 from robosim.kernels.compiler.blocks import Block
-
-if TYPE_CHECKING:
-    from robosim.envs.episodes import Episodes
+from robosim.validation import Array
 
 Mask = NDArray[np.bool_]
 Rows = NDArray[np.int64]
+
+
+class Acted(Protocol):
+    """What actions need of `robosim.envs.episodes.Episodes`."""
+
+    task: Task
+    robot: Mechanism
+    n: int
+    size: int
+    actions: Actions
+    chance: Chance
+    bound: Bound
+    count: Rows
+    most_steps: float
+    low: NDArray[np.float32]
+    high: NDArray[np.float32]
+
+    def push(self) -> None: ...
+    def sense(self) -> None: ...
+    def advance(self, actions: Array, tau: Array) -> Mask: ...
+    def refuse_reward(self, values: Array, live: Mask) -> None: ...
+    def refuse_observation(self, which: Rows) -> None: ...
 
 
 @lru_cache(maxsize=64)
@@ -72,7 +96,7 @@ class Whole:
         Torques over the first time step.
     """
 
-    def __init__(self, episodes: Episodes, arrays: Arrays, simple: bool) -> None:
+    def __init__(self, episodes: Acted, arrays: Arrays, simple: bool) -> None:
         self._of, self._arrays, self._simple = episodes, arrays, simple
         n, task = episodes.n, episodes.task
         assert isinstance(task, CompiledTask)
