@@ -178,6 +178,8 @@ class Bound:
             stepping.tell_of_turns(memory, memory.starts[:, 0], self.done)
         for i in stepping.lent:
             stepping.count(i)
+            if i in plan.limbs:
+                plan.limbs[i].catch_up()
 
     @property
     def threads(self) -> int:
@@ -346,7 +348,7 @@ class Bound:
                 if lanes is None:
                     break
                 self._limbs[i] = sim.parts, Limbs(sim.parts, lanes)
-            found[i] = self._limbs[i][1]
+            found[i] = self._stepping.limbs[i] = self._limbs[i][1]
         return found
 
     def _limbs_fit(self, i: int) -> bool:

@@ -18,6 +18,7 @@ from robosim.kernels.compiler.lanes import WIDTH
 from robosim.rays.sensing import Samples
 from robosim.runtime.handles import provide_features, step_function
 from robosim.runtime.lanes import suits_lanes
+from robosim.runtime.limbs import Limbs
 from robosim.runtime.threads import do_all
 from robosim.simulation import Simulation
 from robosim.simulation.diagnosis import FAR, warn_of_turn
@@ -40,6 +41,8 @@ class Stepping:
         Addresses of the memory of each simulation's kernels.
     groups : dict of int to Group
         Groups that have been made, by their numbers.
+    limbs : dict of int to Limbs
+        Limbs of states that take steps in lanes by themselves.
     ahead : (n,)
         Steps of bound runs that the simulations have not counted yet.
     touched : set of int
@@ -72,6 +75,7 @@ class Stepping:
         self.n = len(sims)
         self.parts = np.array([sim.engine.handle.address for sim in sims])
         self.groups: dict[int, Group] = {}
+        self.limbs: dict[int, Limbs] = {}
         self.ahead = np.zeros(self.n, dtype=np.int64)
         self.touched = set(range(self.n))
         self.told_of_turn = False
@@ -136,6 +140,8 @@ class Stepping:
         self.count(index)
         if index // WIDTH in self.groups:
             self.groups[index // WIDTH].catch_up(index % WIDTH, anew)
+        if index in self.limbs:
+            self.limbs[index].catch_up()
         return self.sims[index]
 
     def recall(self, index: int) -> None:

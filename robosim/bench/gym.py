@@ -15,7 +15,7 @@ import robosim
 from robosim.bench.case import Case, Setup
 from robosim.bench.measure import Contender, race
 from robosim.bench.report import OURS, Report, Row, paired
-from robosim.measuring.environments import Peer, around_physics, ours
+from robosim.measuring.environments import Peer, around_physics, our_single, ours
 from robosim.measuring.target import Target
 from robosim.version import install
 
@@ -27,6 +27,10 @@ COUNTS = (1, 8, 64, 512)
 STEPS = 5  # of the simulation, for each action
 PEERS = ("batch", "rollout", "gymnasium")
 ANT = "Ant of Gymnasium"
+WALK, ALONE, LEGS = "A1Walk", "A1Walk, RobotEnv", "A1Walk, RobotEnv, lanes=True"
+# EnvPool's name of a task -> what rows call it. The Go1's is MuJoCo Playground's, with 5 steps of
+# 4 ms for each action as A1Walk; it also finds observations for a critic.
+POOLED = {"Ant-v5": f"{ANT}, EnvPool", "Go1JoystickFlatTerrain-v1": "Playground's Go1, EnvPool"}
 
 
 def taking(who: str, told: str, step: Callable[[int], object], n: int, actions: int) -> Contender:
@@ -43,7 +47,10 @@ def taking(who: str, told: str, step: Callable[[int], object], n: int, actions: 
 def walkers(setup: Setup, n: int) -> list[Contender]:
     """n A1Walk in robosim, and the same robots with the same targets in MuJoCo."""
     actions = max(2, setup.choose(2048, 64) // n)
-    field = [taking(OURS, "A1Walk", ours(n, STEPS), n, actions)]
+    field = [taking(OURS, WALK, ours(n, STEPS), n, actions)]
+    if n == 1:
+        field.append(taking(OURS, ALONE, our_single(STEPS, False), n, actions))
+        field.append(taking(OURS, LEGS, our_single(STEPS, True), n, actions))
     if setup.has("mujoco"):
         peer = Peer(n)
         for name in PEERS:
@@ -143,6 +150,27 @@ def ants(setup: Setup) -> tuple[list[Contender], list[Row]]:
     return [*field, taking("MuJoCo", f"{ANT}, Ant-v5", single, 1, actions)], []
 
 
+def pooled(setup: Setup) -> tuple[list[Contender], list[Row]]:
+    """The Ant, and MuJoCo Playground's task of a Go1, in EnvPool with one thread."""
+    if not setup.has("mujoco"):
+        return [], []
+    if importlib.util.find_spec("envpool") is None:
+        return [], [Row("EnvPool", "", None, note="not installed: pip install envpool")]
+    import envpool
+
+    field, random = [], np.random.default_rng(0)
+    for name, told in POOLED.items():
+        for n in setup.choose((1, 64), (1,)):
+            envs = envpool.make_gymnasium(name, num_envs=n, num_threads=1, seed=0)
+            envs.reset()
+            table = random.uniform(-1, 1, (20, n, 8))
+            if name != "Ant-v5":  # targets that differ from the standing pose as those of A1Walk
+                table = np.clip(0.1 / 0.5 * random.normal(size=(20, n, 12)), -1, 1)
+            step = partial(lambda envs, table, k: envs.step(table[k % 20]), envs, table)
+            field.append(taking("EnvPool", told, step, n, max(2, setup.choose(512, 16) // n)))
+    return field, []
+
+
 def run_gym(setup: Setup) -> Report:
     """Environment steps of A1Walk, by number of environments, and of Gymnasium's Ant."""
     if importlib.util.find_spec("gymnasium") is None:
@@ -154,16 +182,17 @@ def run_gym(setup: Setup) -> Report:
         field += walkers(setup, n)
     setup.note("Ant")
     more, lost = ants(setup)
-    rows = [*race(field + more, setup.choose(7, 2)), *lost]
+    pool, absent = pooled(setup)
+    rows = [*race(field + more + pool, setup.choose(7, 2)), *lost, *absent]
     setup.note("what is not physics")
-    part = around_physics(setup.choose(64, 8), 4 * STEPS, setup.choose(7.0, 0.1))
-    targets = [Target("part of a step of 20 that is not physics", part, 0.1)]
+    part = around_physics(setup.choose(64, 8), STEPS, setup.choose(7.0, 0.1))
+    targets = [Target("part of a step of A1Walk that is not physics", part, 0.1)]
     timed = {(row.who, row.told, row.size): row.timing.cpu for row in rows if row.timing}
-    for n, least in ((1, 1.0), (64, 4.0)):
-        mine = timed.get((OURS, "A1Walk", n))
+    for told, n, least in ((LEGS, 1, 1.0), (WALK, 64, 4.0)):
+        mine = timed.get((OURS, told, n))
         theirs = timed.get(("MuJoCo", "A1Walk, batch", n))
         if mine and theirs:
-            told = f"rate of {n} A1Walk / that of mujoco.batch"
+            told = f"rate of {n}, {told} / that of mujoco.batch"
             targets.append(Target(told, paired(theirs, mine), least, at_least=True))
     return Report((*setup.missing("mujoco"), *rows), tuple(targets), size="environments")
 

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from robosim.description.mechanism import Mechanism
@@ -69,7 +70,15 @@ class Starts(NamedTuple):
     drawn: Any
 
 
-@row
+def inner(function: Callable[..., Any]) -> Any:
+    """Jit a function that only compiled ones call, which have the cache.
+
+    Code that unpacks arguments from Python takes longer to compile than most of these functions.
+    """
+    return njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+
+
+@inner
 def move_row(now, q, v, action, tau, live, count, i):  # type: ignore[no-untyped-def]
     """Write what an action of environment i has led to into the arrays of a moment.
 
@@ -90,7 +99,7 @@ def move_row(now, q, v, action, tau, live, count, i):  # type: ignore[no-untyped
     now.time[i] = now.dt * count[i]
 
 
-@row
+@inner
 def end_row(live, failed, count, most, ended, truncated, i):  # type: ignore[no-untyped-def]
     """Whether the episode of environment i is terminated or truncated.
 
@@ -194,7 +203,7 @@ class CompiledTask(Task):
         numbers, drawn = self._numbers(now.robot), records(now.drawn, len(now.time))
         columns = {name: getattr(now, name) for name in ARRAYS}
         sensed = records(now.sensed, len(now.time))
-        return Arrays(now.dt, now.home, numbers, drawn=drawn, sensed=sensed, **columns)
+        return Arrays(now.dt, now.home.copy(), numbers, drawn=drawn, sensed=sensed, **columns)
 
     def loops(self) -> Loops:
         """The functions for all rows, compiled where they are first called."""
@@ -313,7 +322,7 @@ def loops_of(of: Functions) -> Loops:
         for one in (of.observe, of.reward, of.done, of.reset)
     )
 
-    @row
+    @inner
     def look_at(now, i, noise, k, low, high, out, seen):  # type: ignore[no-untyped-def]
         bad = False
         observe(now, i, out)
@@ -342,7 +351,7 @@ def loops_of(of: Functions) -> Loops:
     else:
         ends = done
 
-    @row
+    @inner
     def judge_at(now, live, terms, total, ended, i):  # type: ignore[no-untyped-def]
         reward(now, i, terms[i])
         ended[i] = ends(now, i)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import gymnasium
@@ -305,13 +306,17 @@ def _info(out: Outcome, rows: Mask) -> dict[str, Any]:
     n, some = len(rows), int(np.count_nonzero(rows))
     if not some:
         return {}
-    told: dict[str, Any] = {f"reward_{name}": term for name, term in out.terms.items()}
-    told["failed"] = out.failed
+    names, masked = _names(tuple(out.terms))
+    values = [*out.terms.values(), out.failed]
     if some < n:
-        told = {
-            name: np.where(rows, values, np.zeros_like(values)) for name, values in told.items()
-        }
-    masks = np.empty((len(told), n), dtype=bool)
+        values = [np.where(rows, one, np.zeros_like(one)) for one in values]
+    masks = np.empty((len(names), n), dtype=bool)
     masks[:] = rows
-    told.update(zip([f"_{name}" for name in told], masks, strict=True))
-    return told
+    return {**dict(zip(names, values, strict=True)), **dict(zip(masked, masks, strict=True))}
+
+
+@lru_cache(maxsize=64)
+def _names(terms: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Names in infos of the terms of a reward and of failures, and those of their masks."""
+    names = (*(f"reward_{name}" for name in terms), "failed")
+    return names, tuple(f"_{name}" for name in names)

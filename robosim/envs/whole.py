@@ -7,12 +7,13 @@ Python takes the time steps, and compiled code does what follows these.
 from __future__ import annotations
 
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robosim.batch.bound import Plan
+from robosim.batch.bound import Bound, Plan
+from robosim.description.mechanism import Mechanism
 from robosim.envs.acting import (
     CHECK,
     FAILED,
@@ -24,23 +25,47 @@ from robosim.envs.acting import (
     TELL,
     TURNED,
     Act,
-    Acting,
+    Moving,
+    Telling,
     compiled_act,
 )
+from robosim.envs.actions import Actions
+from robosim.envs.chance import Chance
 from robosim.envs.compiled import Arrays, CompiledTask, Functions, loops_of
+from robosim.envs.task import Task
 from robosim.kernels.compiler.blocks import Block
-
-if TYPE_CHECKING:
-    from robosim.envs.episodes import Episodes
+from robosim.validation import Array
 
 Mask = NDArray[np.bool_]
 Rows = NDArray[np.int64]
 
 
+class Acted(Protocol):
+    """What actions need of `robosim.envs.episodes.Episodes`."""
+
+    task: Task
+    robot: Mechanism
+    n: int
+    size: int
+    actions: Actions
+    chance: Chance
+    bound: Bound
+    count: Rows
+    most_steps: float
+    low: NDArray[np.float32]
+    high: NDArray[np.float32]
+
+    def push(self) -> None: ...
+    def sense(self) -> None: ...
+    def advance(self, actions: Array, tau: Array) -> Mask: ...
+    def refuse_reward(self, values: Array, live: Mask) -> None: ...
+    def refuse_observation(self, which: Rows) -> None: ...
+
+
 @lru_cache(maxsize=64)
-def act_of(of: Functions, kind: int) -> Act:
-    """The compiled call for blocks of a kind, one for each set of functions."""
-    return compiled_act(loops_of(of), kind)
+def act_of(of: Functions, of_moving: int, of_telling: int) -> Act:
+    """The compiled call for blocks of these kinds, one for each set of functions."""
+    return compiled_act(loops_of(of), of_moving, of_telling)
 
 
 class Whole:
@@ -71,7 +96,7 @@ class Whole:
         Torques over the first time step.
     """
 
-    def __init__(self, episodes: Episodes, arrays: Arrays, simple: bool) -> None:
+    def __init__(self, episodes: Acted, arrays: Arrays, simple: bool) -> None:
         self._of, self._arrays, self._simple = episodes, arrays, simple
         n, task = episodes.n, episodes.task
         assert isinstance(task, CompiledTask)
@@ -89,7 +114,8 @@ class Whole:
         pushes = task.domain is not None and task.domain.push != 0
         self._apart = self._noisy or pushes or episodes.bound.threads > 1
         self._plan: Plan | None = None
-        self._block: Block | None = None
+        self._blocks: tuple[Block, ...] = ()
+        self._addresses = 0, 0
         self._call: Act
 
     def take(self, live: Mask, rows: Rows) -> None:
@@ -107,24 +133,22 @@ class Whole:
         of, bound = self._of, self._of.bound
         self._live[:] = live
         plan = bound.prepare() if self._simple else None
-        if self._block is None or plan is not self._plan:
-            self._make_block(plan)
-        assert self._block is not None
-        address = self._block.address
+        if not self._blocks or plan is not self._plan:
+            self._make_blocks(plan)
         if plan is None:
-            told = self._by_steps(address, rows)
+            told = self._by_steps(rows)
         elif self._apart:
-            self._checked(self._call(address, CHECK))
+            self._checked(self._call(*self._addresses, CHECK))
             of.push()
             self._draw(rows)
             plan = self._again(plan)
-            told = self._in_threads(self._block.address, plan)
+            told = self._in_threads(plan)
         else:
-            told = self._checked(self._call(address, CHECK | GO))
+            told = self._checked(self._call(*self._addresses, CHECK | GO))
         if plan is not None and (told & (LEFT | TURNED) or bound.has_lent):
             bound.end(plan, not told & LEFT, bool(told & TURNED))
             if told & LEFT:
-                told |= self._left(self._block.address)
+                told |= self._left()
         self.any_over = bool(told & OVER)
         if told & JUDGED:
             of.refuse_reward(self.terms, live)
@@ -136,39 +160,39 @@ class Whole:
         again = self._of.bound.prepare()
         assert again is not None
         if again is not plan:
-            self._make_block(again)
+            self._make_blocks(again)
         return again
 
-    def _in_threads(self, address: int, plan: Plan) -> int:
+    def _in_threads(self, plan: Plan) -> int:
         """Let threads take the units."""
         count = min(self._of.bound.threads, len(plan.units))
         if count < 2:
-            return self._call(address, GO)
+            return self._call(*self._addresses, GO)
         told = [0] * count
 
         def work(k: int) -> None:
-            told[k] = self._call(address, GO)
+            told[k] = self._call(*self._addresses, GO)
 
         self._of.bound.do([partial(work, k) for k in range(count)])
         return int(np.bitwise_or.reduce(told))
 
-    def _by_steps(self, address: int, rows: Rows) -> int:
+    def _by_steps(self, rows: Rows) -> int:
         """Take the steps by calls from Python, and then do the rest."""
         of = self._of
-        self._checked(self._call(address, CHECK))
+        self._checked(self._call(*self._addresses, CHECK))
         of.push()
         self.marks[FAILED] = of.advance(of.actions.given, self.tau)
         of.sense()
         self._draw(rows)
         self._todo[:] = True
-        return self._call(address, TELL)
+        return self._call(*self._addresses, TELL)
 
-    def _left(self, address: int) -> int:
+    def _left(self) -> int:
         """What follows the steps of environments that compiled code has not finished."""
         bound, todo = self._of.bound, self._todo
         self.marks[FAILED, todo] = bound.failed[todo]
         self.tau[todo] = np.nan_to_num(bound.tau[:, bound.actuated][todo])
-        return self._call(address, TELL)
+        return self._call(*self._addresses, TELL)
 
     def _checked(self, told: int) -> int:
         if told < 0:
@@ -180,30 +204,41 @@ class Whole:
         if self._noisy:
             self._noise[rows] = self._of.chance.noise(rows, self._of.size)
 
-    def _make_block(self, plan: Plan | None) -> None:
-        """A block for steps by this plan, or None."""
+    def _make_blocks(self, plan: Plan | None) -> None:
+        """Blocks for steps by this plan, or by Python."""
         of = self._of
         strength = of.chance.motors
-        values = Acting(
-            self._arrays,
-            of.bound.running(plan),
-            of.actions.given,
+        running, given = of.bound.running(plan), of.actions.given
+        moving = Moving(
+            running,
+            given,
             *of.actions.scales,
             np.zeros((0, of.robot.nu)) if strength is None else strength,
             int(of.actions.pd is None),
             self._live,
-            self._todo,
             self._counter,
+            self.marks,
+            self.tau,
+        )
+        telling = Telling(
+            self._arrays,
+            running.q,
+            running.v,
+            given,
+            self.tau,
+            self._live,
+            self._todo,
             of.count,
             of.most_steps,
             self._noise,
             of.low,
             of.high,
-            self.tau,
             self.terms,
             self.values,
             self.marks,
             self.seen,
         )
-        self._plan, self._block = plan, Block(values)
-        self._call = act_of(self._functions, self._block.kind)
+        self._plan, self._blocks = plan, (Block(moving), Block(telling))
+        self._addresses = self._blocks[0].address, self._blocks[1].address
+        kinds = (block.kind for block in self._blocks)
+        self._call = act_of(self._functions, *kinds)

@@ -108,6 +108,12 @@ class Peer:
         return lambda k: envs.step(self.targets[k % len(self.targets)]) and None
 
 
+def some_actions(n: int, task: A1Walk) -> Any:
+    """Twenty actions of n environments, by which robots stand and step on the spot."""
+    rng = np.random.default_rng(0)
+    return np.clip(0.1 / task.reach * rng.normal(size=(20, n, 12)), -1, 1).astype(np.float32)
+
+
 def ours(n: int, steps: int, lanes: bool = True) -> Callable[[int], None]:
     """A step of n environments of robosim, with `steps` time steps for each action."""
     from robosim.envs import RobotVectorEnv
@@ -115,9 +121,24 @@ def ours(n: int, steps: int, lanes: bool = True) -> Callable[[int], None]:
     task = straight(steps=steps)
     envs = RobotVectorEnv(task=task, num_envs=n, autoreset_mode="SameStep", threads=1, lanes=lanes)
     envs.reset(seed=0)
-    rng = np.random.default_rng(0)
-    actions = np.clip(0.1 / task.reach * rng.normal(size=(20, n, 12)), -1, 1).astype(np.float32)
+    actions = some_actions(n, task)
     return lambda k: envs.step(actions[k % len(actions)]) and None
+
+
+def our_single(steps: int, lanes: bool) -> Callable[[int], None]:
+    """A step of one environment, by `RobotEnv`, with or without its legs in lanes."""
+    from robosim.envs import RobotEnv
+
+    task = straight(steps=steps)
+    env = RobotEnv(task=task, lanes=lanes, limited=False)
+    env.reset(seed=0)
+    actions = some_actions(1, task)[:, 0]
+
+    def step(k: int) -> None:
+        if any(env.step(actions[k % len(actions)])[2:4]):
+            env.reset()
+
+    return step
 
 
 def per_second(step: Callable[[int], None], n: int, seconds: float) -> float:
@@ -134,26 +155,39 @@ def per_second(step: Callable[[int], None], n: int, seconds: float) -> float:
 
 
 def around_physics(n: int, steps: int, seconds: float) -> float:
-    """The fraction of an environment step's time that is not physics."""
+    """The fraction of an environment step's time that is not physics.
+
+    That is the time of environments beside that of the time steps of the same robots with the same
+    targets. Both take turns, and the median of the fractions of all turns is returned.
+    """
     from robosim.envs import RobotVectorEnv
 
-    envs = RobotVectorEnv(
-        task=straight(steps=steps), num_envs=n, autoreset_mode="SameStep", threads=1
-    )
-    envs.reset(seed=0)
-    bound, spent = envs.episodes.bound, [0.0]
-    advance = bound.step
+    both, task = [], straight(steps=steps)
+    for _ in range(2):
+        envs = RobotVectorEnv(task=task, num_envs=n, autoreset_mode="SameStep", threads=1)
+        envs.reset(seed=0)
+        both.append(envs)
+    actions, (envs, beside) = some_actions(n, task), both
+    bound = beside.episodes.bound
+    center, scale, _ = beside.episodes.actions.scales
+    targets = center + scale * actions
 
-    def timed() -> None:
+    def act(k: int) -> None:
+        envs.step(actions[k])
+
+    def move(k: int) -> None:
+        bound.targets[:] = targets[k]
+        bound.step()
+
+    def spent(take: Callable[[int], None]) -> float:
         begun = time.process_time()
-        advance()
-        spent[0] += time.process_time() - begun
+        for _ in range(max(1, 64 // n)):
+            for k in range(len(actions)):
+                take(k)
+        return time.process_time() - begun
 
-    bound.step = timed  # type: ignore[method-assign]
-    rng = np.random.default_rng(0)
-    actions = np.clip(0.1 * rng.normal(size=(n, 12)), -1, 1).astype(np.float32)
-    envs.step(actions)
-    spent[0], begun = 0.0, time.process_time()
-    while time.process_time() - begun < seconds:
-        envs.step(actions)
-    return 1.0 - spent[0] / (time.process_time() - begun)
+    parts, begun = [], time.process_time()
+    while time.process_time() - begun < seconds or not parts:
+        whole = spent(act)
+        parts.append(1.0 - spent(move) / whole)
+    return float(np.median(parts))

@@ -80,7 +80,23 @@ class Limbs(Together):
         states = [moved_of(whole)] * LIMBS
         layouts = [lay_out(whole.model, states[0], wide, limbs, lane.rows) for lane in lanes]
         parts = make_parts(model, wide, work, whole.options, states, layouts, limbs)
+        self._contacts = [lane.rows.contacts for lane in lanes]
         super().__init__(parts, limbs)
+
+    def catch_up(self) -> None:
+        """Copy what readings need of the linear system: the contacts, if steps were taken since."""
+        values = self.handle.values
+        if not values.behind.any():
+            return
+        source, target = values.memory.system.contacts, self.memory.system.contacts
+        for k, rows in enumerate(self._contacts):
+            here = np.flatnonzero(rows >= 0)
+            for name in target.dtype.names or ():
+                is_float = target.dtype[name].base == np.float64
+                target[name][rows[here]] = (
+                    source[name][here][..., k] if is_float else (source[name][here])
+                )
+        values.behind[:] = 0
 
 
 def _hub(lanes: Sequence[Lane]) -> tuple[int, int]:

@@ -7,9 +7,15 @@ from concurrent.futures import ThreadPoolExecutor, wait
 
 
 def do_all(pool: ThreadPoolExecutor, jobs: Iterable[Callable[[], object]]) -> None:
-    """Do all jobs in threads; all have ended when this function returns or raises."""
-    futures = [pool.submit(job) for job in jobs]
+    """Do all jobs in threads, the first one in this; all have ended when this returns or raises.
+
+    A thread that waits would need some 50 us to begin after the others have ended.
+    """
+    some = list(jobs)
+    futures = [pool.submit(job) for job in some[1:]]
     try:
+        for job in some[:1]:
+            job()
         for future in futures:
             future.result()
     finally:

@@ -36,7 +36,7 @@ PICTURES = snippets(ROOT / "docs/pictures.md")
 MOTORS = snippets(ROOT / "docs/motors.md")
 PARALLEL = snippets(ROOT / "docs/parallel.md")
 APART = [one for one in snippets(ROOT / "docs/optimizing.md") if ".apart(" in one]
-ENVIRONMENTS = snippets(ROOT / "docs/environments.md")[1:3]  # others take a robot, or minutes
+ENVIRONMENTS = snippets(ROOT / "docs/environments.md")[1:5]  # others take a robot, or minutes
 SNIPPETS = [
     *ENVIRONMENTS,
     *README,
