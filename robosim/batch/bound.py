@@ -316,10 +316,10 @@ class Bound:
                 for share in self._shares(slice(a, b))
             ]
         limbs = self._limbs_of(alone) if self._usual else {}
-        for i, one in limbs.items():
-            take = group_step_function(one.solver, one.kind, *of_runs)
-            together.append((one, take, i, 1))
-            row = one.handle.addresses, *(array[None, i : i + 1] for array in each)
+        for i, limb in limbs.items():
+            take = group_step_function(limb.solver, limb.kind, *of_runs)
+            together.append((limb, take, i, 1))
+            row = limb.handle.addresses, *(array[None, i : i + 1] for array in each)
             jobs.append(partial(take, *row, self.steps))
         singly = slice(alone.start + len(limbs), alone.stop)
         jobs += [

@@ -325,7 +325,7 @@ class Stepping:
             jobs += [partial(take, share) for share in parts if len(share)]
         self.do(jobs)
 
-    def do(self, jobs: Sequence[Callable[[], None]]) -> None:
+    def do(self, jobs: Sequence[Callable[[], object]]) -> None:
         """Do all jobs, in parallel threads if there are several.
 
         All jobs have ended when this function returns or raises.

@@ -85,7 +85,7 @@ class Telling(NamedTuple):
         Who acts.
     todo : (n,) of bool
         Whose steps are left to the caller, and are to be told of afterwards.
-    count : (n,)
+    acted : (n,)
         Actions since episodes began.
     most : float
         Number of actions after which episodes are truncated.
@@ -108,11 +108,11 @@ class Telling(NamedTuple):
     tau: Array
     live: NDArray[np.bool_]
     todo: NDArray[np.bool_]
-    count: NDArray[np.int64]
+    acted: NDArray[np.int64]
     most: float
     noise: Array
-    low: Array
-    high: Array
+    low: NDArray[np.float32]
+    high: NDArray[np.float32]
     terms: Array
     values: Array
     marks: NDArray[np.bool_]
@@ -147,13 +147,13 @@ def compiled_moves(kind: int) -> Moves:
     @inner
     def check(address):  # type: ignore[no-untyped-def]
         on = unpack(address, kind)
-        on.counter[0] = 0
+        on.acteder[0] = 0
         return cut_to_space(on.action, on.live)
 
     @inner
     def next_unit(address):  # type: ignore[no-untyped-def]
         on = unpack(address, kind)
-        u = take_number(on.counter)
+        u = take_number(on.acteder)
         return u if u < on.running.units.shape[0] else -1
 
     @inner
@@ -220,12 +220,12 @@ def compiled_act(loops: Loops, of_moving: int, of_telling: int) -> Act:
             if whole == 0 and not on.todo[i]:
                 continue
             on.todo[i] = False
-            move_row(on.now, on.q, on.v, on.action, on.tau, on.live, on.count, i)
+            move_row(on.now, on.q, on.v, on.action, on.tau, on.live, on.acted, i)
             if judge_at(on.now, on.live, terms, on.values[0], marks[ENDED], i):
                 told |= JUDGED
             for k in range(terms.shape[1]):
                 on.values[1 + k, i] = terms[i, k]
-            end_row(on.live, marks[FAILED], on.count, on.most, marks[ENDED], marks[TRUNCATED], i)
+            end_row(on.live, marks[FAILED], on.acted, on.most, marks[ENDED], marks[TRUNCATED], i)
             marks[ENDING, i] = marks[ENDED, i] or marks[TRUNCATED, i]
             if marks[ENDING, i]:
                 told |= OVER

@@ -279,10 +279,9 @@ class Episodes:
         whole = self.whole
         whole.take(live, rows)
         reward, *terms = whole.values.copy()
-        marks = whole.marks.copy()
-        return Outcome(
-            reward, dict(zip(self._terms, terms, strict=True)), *marks, any_over=whole.any_over
-        )
+        named = dict(zip(self._terms, terms, strict=True))
+        terminated, truncated, failed, over = whole.marks.copy()
+        return Outcome(reward, named, terminated, truncated, failed, over, whole.any_over)
 
     def step_one(
         self, action: Any

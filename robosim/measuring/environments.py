@@ -186,7 +186,8 @@ def around_physics(n: int, steps: int, seconds: float) -> float:
                 take(k)
         return time.process_time() - begun
 
-    parts, begun = [], time.process_time()
+    parts: list[float] = []
+    begun = time.process_time()
     while time.process_time() - begun < seconds or not parts:
         whole = spent(act)
         parts.append(1.0 - spent(move) / whole)
