@@ -151,7 +151,10 @@ def test_a_start_on_a_used_simulation_is_a_fresh_one(case: str) -> None:
 
 @pytest.mark.parametrize("case", ["a1", "boxes", "loops that touch"])
 def test_a_failed_step_leaves_state_and_guesses(case: str) -> None:
-    """As they were, to the last bit, when it has been tried in all ways that there are."""
+    """As they were, to the last bit, when it has been tried in all ways that there are.
+
+    Nothing reads the guess of a contact that was not in the equations of the last step.
+    """
     sim = CASES[case]()
     steps(sim, 20, None)
     kept = sim.copy()
@@ -166,7 +169,10 @@ def test_a_failed_step_leaves_state_and_guesses(case: str) -> None:
         (sim.parts.memory[0], kept.parts.memory[0]),
     ):
         for (name, array), (_, other) in zip(floats(values), floats(before), strict=True):
-            np.testing.assert_array_equal(array, other, err_msg=name)
+            read = slice(None)
+            if name.startswith("contacts."):
+                read = kept.parts.memory[0].active != 0
+            np.testing.assert_array_equal(array[read], other[read], err_msg=name)
 
 
 def test_systems_for_sets_of_pairs_that_are_forgotten_are_made_again(monkeypatch):
