@@ -176,8 +176,8 @@ class MinimalLinearizer(Linearizer[Linearizable]):
         return Linearization(
             state.q.copy(),
             state.v.copy(),
-            np.ascontiguousarray(changes[:base].T),
-            np.ascontiguousarray(changes[base:].T),
+            changes[:base].T.copy(),
+            changes[base:].T.copy(),
             np.zeros((base, 0)),
             tuple(self.robot.actuated_names),
             (),

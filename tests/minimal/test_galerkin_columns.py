@@ -11,6 +11,7 @@ from random_mechanisms import random_tree, sprung
 
 from robosim import MinimalSimulation, linearize
 from robosim.minimal.columns import ColumnStep
+from robosim.models.builders import double_pendulum
 
 STEP = 3e-3  # of differences, whose error is of its sixth power
 
@@ -43,3 +44,17 @@ def test_trees_of_hinges_and_slides(order: int) -> None:
         assert (off / np.maximum(np.abs(expected).max(axis=0), 1e-2)).max() < 1e-8
         there = end(np.zeros(2 * nv + robot.nu))
         np.testing.assert_allclose(np.concatenate((found.q, found.v)), there, rtol=0, atol=1e-10)
+
+
+def test_results_stay_when_the_next_are_found() -> None:
+    """Also those of a single motor, whose column is stored as a row is."""
+    links = double_pendulum()
+    acrobot = replace(links, joints=(replace(links.joints[0], actuated=False), links.joints[1]))
+    sim = MinimalSimulation(acrobot, 0.01, integrator="galerkin", order=4)
+    sim.set_state((0.3, 0.4), (1.0, -2.0))
+    first = linearize(sim, (0.1,))
+    kept = first.A.copy(), first.B.copy()
+    sim.set_state((1.3, -0.4), (-1.0, 2.0))
+    assert np.abs(linearize(sim, (0.2,)).B - first.B).max() > 1e-6
+    np.testing.assert_array_equal(first.A, kept[0])
+    np.testing.assert_array_equal(first.B, kept[1])
