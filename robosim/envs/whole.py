@@ -7,7 +7,7 @@ Python takes the time steps, and compiled code does what follows these.
 from __future__ import annotations
 
 from functools import lru_cache, partial
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,7 +58,7 @@ class Acted(Protocol):
     def push(self) -> None: ...
     def sense(self) -> None: ...
     def advance(self, actions: Array, tau: Array) -> Mask: ...
-    def refuse_reward(self, values: Array, live: Mask) -> None: ...
+    def refuse_reward(self, values: Array, live: Mask) -> NoReturn: ...
     def refuse_observation(self, which: Rows) -> None: ...
 
 
@@ -149,6 +149,8 @@ class Whole:
             bound.end(plan, not told & LEFT, bool(told & TURNED))
             if told & LEFT:
                 told |= self._left()
+        elif plan is not None:
+            bound.all_done = True
         self.any_over = bool(told & OVER)
         if told & JUDGED:
             of.refuse_reward(self.terms, live)

@@ -99,18 +99,41 @@ def test_one_robot_takes_its_steps_with_its_legs_in_lanes() -> None:
 
 def test_what_is_wrong_in_one_environment_is_told_by_all_threads() -> None:
     def judge(now: Any, i: int, out: np.ndarray) -> None:
-        out[0] = np.nan if i == 3 and now.time[i] > 0.03 else 1.0
+        """A term is not finite after the second action, and only the sum after the third."""
+        out[:] = 1e308 if now.time[i] > 0.05 else 1.0
+        if i == 3 and 0.03 < now.time[i] < 0.05:
+            out[0] = np.nan
 
     class Odd(CartPole):
         def functions(self) -> Any:
             return functions
 
-    functions = CartPole().functions()._replace(reward=row(judge), terms=("odd",))
+    functions = CartPole().functions()._replace(reward=row(judge), terms=("odd", "big"))
     envs = RobotVectorEnv(task=Odd(), num_envs=5, lanes=False, threads=2)
     envs.reset(seed=0)
     envs.step(np.zeros((5, 1)))
     with pytest.raises(TaskError, match="reward 'odd' is nan in row 3"):
         envs.step(np.zeros((5, 1)))
+    with pytest.raises(TaskError, match="sum of a reward's terms"):
+        envs.step(np.zeros((5, 1)))
+
+
+def test_a_reward_of_an_environment_that_does_not_act_is_not_told() -> None:
+    class Odd(CartPole):
+        def reward(self, now: Any) -> Any:
+            """Not finite in the first row after an episode, and in the last one a step later."""
+            return {"odd": np.where(now.time > worst, np.nan, 1.0)}
+
+    worst = np.array([0.03, 0.05])
+    envs = RobotVectorEnv(task=Odd(seconds=9.0), num_envs=2, lanes=False)
+    envs.reset(seed=0)
+    envs.step(np.zeros((2, 1)))
+    live = np.array([False, True])
+    envs.episodes.now.time[0] = 1.0
+    envs.episodes.count[0] = 50
+    envs.episodes.step(np.zeros((2, 1)), live, np.flatnonzero(live))
+    with pytest.raises(TaskError, match="reward 'odd' is nan in row 1"):
+        envs.episodes.step(np.zeros((2, 1)), live, np.flatnonzero(live))
 
 
 class Pair(NamedTuple):
