@@ -94,8 +94,8 @@ class Blocks:
     boxes : rows (x0, x1, y0, y1, z0, z1) [m]
         Ends of boxes along the world's axes; infinite ends are allowed.
     blend : float [m]
-        Width over which distances from several boxes are blended to the least one, which is smaller
-        by 0.7 of the width where two are equally near.
+        Width over which distances from several boxes are blended to the least one. Where two are
+        equally near, the result is smaller by 0.7 of the width.
 
     Raises
     ------
