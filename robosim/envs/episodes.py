@@ -271,7 +271,8 @@ class Episodes:
         ActionError
             For a wrong shape, or an entry that is not finite or not within -1 and 1.
         TaskError
-            If the task's functions give wrong shapes, or a value that is not finite.
+            If the task's functions give wrong shapes, or a value that is not finite, or if a
+            compiled one raises an error.
         """
         self.actions.take(actions)
         if self.whole is None:

@@ -11,7 +11,9 @@ pytest.importorskip("gymnasium")
 
 from robosim.envs import RobotEnv, RobotVectorEnv, TaskError, row
 from robosim.envs.tasks.a1_walk import FUNCTIONS, A1Walk
+from robosim.envs.tasks.cart_pole import FUNCTIONS as SWING
 from robosim.envs.tasks.cart_pole import CartPole
+from robosim.envs.tasks.cart_pole import judge as reward_of_swing
 from robosim.kernels.compiler.blocks import Block, take_number, unpack
 from robosim.kernels.compiler.content import digest_of
 
@@ -97,6 +99,24 @@ def test_one_robot_takes_its_steps_with_its_legs_in_lanes() -> None:
     assert sum(one.force[2] for one in sims[0].contacts()) > 10.0
 
 
+@row
+def raising(now: Any, i: int, out: np.ndarray) -> None:
+    """The reward of a cart and pole, with an error of two environments in two actions."""
+    reward_of_swing(now, i, out)
+    if i in (1, 3) and 0.03 < now.time[i] < 0.07:
+        out[0] = 1.0 / int(now.dt)
+
+
+RAISING = SWING._replace(reward=raising)
+
+
+class Raising(CartPole):
+    """A task with that reward."""
+
+    def functions(self) -> Any:
+        return RAISING
+
+
 def test_what_is_wrong_in_one_environment_is_told_by_all_threads() -> None:
     def judge(now: Any, i: int, out: np.ndarray) -> None:
         """A term is not finite after the second action, and only the sum after the third."""
@@ -116,6 +136,30 @@ def test_what_is_wrong_in_one_environment_is_told_by_all_threads() -> None:
         envs.step(np.zeros((5, 1)))
     with pytest.raises(TaskError, match="sum of a reward's terms"):
         envs.step(np.zeros((5, 1)))
+
+
+@pytest.mark.parametrize(("threads", "simple"), [(1, True), (2, True), (1, False)])
+def test_all_environments_act_if_a_function_raises_an_error(threads: int, simple: bool) -> None:
+    """As if it had not: the next actions have the results of others."""
+    found = []
+    for task in (Raising(), CartPole()):
+        envs = RobotVectorEnv(task=task, num_envs=5, lanes=False, threads=threads)
+        assert envs.episodes.whole is not None
+        envs.episodes.whole._simple = simple
+        envs.reset(seed=0)
+        action = np.full((5, 1), 0.3)
+        envs.step(action)
+        for _ in range(2):
+            if isinstance(task, Raising):
+                with pytest.raises(TaskError, match="raises ZeroDivisionError"):
+                    envs.step(action)
+            else:
+                envs.step(action)
+            assert len(set(envs.episodes.bound.time)) == 1
+        found.append(envs.step(action))
+        assert envs.episodes.count.tolist() == [4] * 5
+    for one, other in zip(found[0][:4], found[1][:4], strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_a_reward_of_an_environment_that_does_not_act_is_not_told() -> None:
