@@ -114,7 +114,8 @@ class RobotEnv(gymnasium.Env[Seen, Seen]):
         ClosedError, ResetNeededError
             After `close`, or before the first `reset`.
         TaskError
-            If the task gives a wrong shape, or a value that is not finite.
+            If the task gives a wrong shape, or a value that is not finite, or if one of its
+            compiled functions raises an error.
         """
         self._check_open()
         if not self._begun:
