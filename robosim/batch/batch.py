@@ -459,7 +459,8 @@ class BatchSimulation:
             states at once. Forces and torques are evaluated state by state.
         limbs : bool
             Whether limbs of states that are in no group of eight are computed in SIMD lanes, as by
-            `Simulation` with ``lanes=True``.
+            `Simulation` with ``lanes=True``. Steps of such states then agree with those of
+            `rollout` within the tolerance, not to the bit.
 
         Raises
         ------

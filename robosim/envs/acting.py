@@ -24,8 +24,9 @@ from robosim.validation import Array
 
 CHECK, GO, TELL = 1, 2, 4  # stages of a call: actions, all that they lead to, what follows steps
 # What a call found, as bits: steps that are left, a body that turned far, rewards and observations
-# that are not finite, episodes that are over. A refused action k is -1 - k.
-LEFT, TURNED, JUDGED, LOOKED, OVER = 1, 2, 4, 8, 16
+# that are not finite, episodes that are over; and a function of the task that raised an error,
+# which Python finds. A refused action k is -1 - k.
+LEFT, TURNED, JUDGED, LOOKED, OVER, RAISED = 1, 2, 4, 8, 16, 32
 MANY = 2**62  # more than there are environments
 # Rows of `Telling.marks`.
 ENDED, TRUNCATED, FAILED, ENDING = 0, 1, 2, 3
@@ -84,7 +85,7 @@ class Telling(NamedTuple):
     live : (n,) of bool
         Who acts.
     todo : (n,) of bool
-        Whose steps are left to the caller, and are to be told of afterwards.
+        Whose steps have not been told of: left to the caller, or behind a row that raised an error.
     acted : (n,)
         Actions since episodes began.
     most : float
@@ -147,13 +148,13 @@ def compiled_moves(kind: int) -> Moves:
     @inner
     def check(address):  # type: ignore[no-untyped-def]
         on = unpack(address, kind)
-        on.acteder[0] = 0
+        on.counter[0] = 0
         return cut_to_space(on.action, on.live)
 
     @inner
     def next_unit(address):  # type: ignore[no-untyped-def]
         on = unpack(address, kind)
-        u = take_number(on.acteder)
+        u = take_number(on.counter)
         return u if u < on.running.units.shape[0] else -1
 
     @inner
@@ -213,11 +214,11 @@ def compiled_act(loops: Loops, of_moving: int, of_telling: int) -> Act:
     check, next_unit, rows, take_steps = compiled_moves(of_moving)
 
     @inner
-    def tell(address, first, end, whole):  # type: ignore[no-untyped-def]
+    def tell(address, first, end):  # type: ignore[no-untyped-def]
         on, told = unpack(address, of_telling), 0
         marks, terms, out = on.marks, on.terms, np.empty(on.low.shape[0])
         for i in range(first, min(end, on.todo.shape[0])):
-            if whole == 0 and not on.todo[i]:
+            if not on.todo[i]:
                 continue
             on.todo[i] = False
             move_row(on.now, on.q, on.v, on.action, on.tau, on.live, on.acted, i)
@@ -255,10 +256,10 @@ def compiled_act(loops: Loops, of_moving: int, of_telling: int) -> Act:
                     break
                 found, (first, end) = take_steps(moving, u), rows(moving, u)
                 told |= found
+                leave(telling, first, end)
                 if found & LEFT:
-                    leave(telling, first, end)
                     continue
-            told |= tell(telling, first, end, stages & GO)
+            told |= tell(telling, first, end)
             if stages & TELL:
                 break
         return told

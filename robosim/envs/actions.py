@@ -140,25 +140,11 @@ class Actions:
         ActionError
             For a wrong shape, or something else than numbers.
         """
-        shape = np.shape(actions)
-        try:
-            if shape == self._shape:
-                self.given[:] = actions
-                return
-            np.array(actions, dtype=float)
-        except (TypeError, ValueError):
-            raise ActionError(f"actions must be numbers, not {actions!r}") from None
-        raise ActionError(f"actions must have shape {self._shape}, not {shape}")
+        _copy("actions", actions, self.given)
 
     def take_one(self, action: Any) -> None:
         """Copy the action (na,) of the only environment to `given`; raises as `take`."""
-        shape = np.shape(action)
-        if shape != self._shape[1:]:
-            raise ActionError(f"an action must have shape {self._shape[1:]}, not {shape}")
-        try:
-            self.given[0] = action
-        except (TypeError, ValueError):
-            raise ActionError(f"actions must be numbers, not {[action]!r}") from None
+        _copy("an action", action, self.given[0])
 
     def checked(self, live: NDArray[np.bool_]) -> Array:
         """`given`, clipped to the space in the rows of live environments, and zero in the others.
@@ -207,3 +193,16 @@ class Actions:
         Actions must not be delayed.
         """
         return np.asarray(self._scale * by_values.sum(axis=1)[:, self._driven])
+
+
+def _copy(what: str, values: Any, out: Array) -> None:
+    """Copy numbers of the shape of `out`, or raise an ActionError."""
+    try:
+        shape = np.shape(values)
+        if shape == out.shape:
+            out[:] = values
+            return
+        np.array(values, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        raise ActionError(f"{what} must be numbers, not {values!r}") from None
+    raise ActionError(f"{what} must have shape {out.shape}, not {shape}")

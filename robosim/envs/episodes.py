@@ -7,7 +7,7 @@ This module does not depend on Gymnasium's interfaces. `RobotEnv` uses `Episodes
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -271,7 +271,8 @@ class Episodes:
         ActionError
             For a wrong shape, or an entry that is not finite or not within -1 and 1.
         TaskError
-            If the task's functions give wrong shapes, or a value that is not finite.
+            If the task's functions give wrong shapes, or a value that is not finite, or if a
+            compiled one raises an error.
         """
         self.actions.take(actions)
         if self.whole is None:
@@ -334,16 +335,19 @@ class Episodes:
                  task.reward(now).items()}  # fmt: skip
         for name, term in terms.items():
             self._finite(f"reward '{name}'", term, live)
-            reward += np.where(live, term, 0.0)
+            with np.errstate(over="ignore"):
+                reward += np.where(live, term, 0.0)
+        self._finite("the sum of a reward's terms", reward, live)
         ended = np.array(task.done(now)).astype(bool)
         if ended.shape != (self.n,):
             raise TaskError(f"done must give shape ({self.n},), not {ended.shape}")
         return reward, terms, ended
 
-    def refuse_reward(self, values: Array, live: Mask) -> None:
-        """Raise a TaskError for the terms of rewards (n, terms), one of which is not finite."""
+    def refuse_reward(self, values: Array, live: Mask) -> NoReturn:
+        """Raise a TaskError for the terms of rewards (n, terms), whose sums are not all finite."""
         for name, term in zip(self._terms, values.T, strict=True):
             self._finite(f"reward '{name}'", term, live)
+        raise TaskError("the sum of a reward's terms is not finite")
 
     def advance(self, actions: Array, tau: Array) -> Mask:
         """Take the steps of actions: who failed, (n,); torques over the first go to `tau`."""
@@ -380,7 +384,9 @@ class Episodes:
     def _finite(self, what: str, values: NDArray[Any], rows: Mask | Rows) -> None:
         """Raise a TaskError if chosen rows of values (n, ...) are not finite."""
         if not np.isfinite(values[rows]).all():
-            i, *k = np.argwhere(~np.isfinite(values))[0].tolist()
+            bad = np.zeros(values.shape, dtype=bool)
+            bad[rows] = ~np.isfinite(values[rows])
+            i, *k = np.argwhere(bad)[0].tolist()
             entry = f"entry {k[0]} of " if k else ""
             raise TaskError(f"{entry}{what} is {values[(i, *k)]} in row {i}")
 

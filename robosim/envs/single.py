@@ -31,9 +31,9 @@ class RobotEnv(gymnasium.Env[Seen, Seen]):
         Whether episodes are truncated after the task's `seconds`. `gymnasium.make` sets False,
         and wraps the environment in Gymnasium's `TimeLimit` instead.
     lanes : bool
-        Whether four similar limbs are computed in SIMD lanes, as by `Simulation`. A step of an A1
-        takes about 0.6 of the time, and its kernels take as long again to compile. Results agree
-        with those without lanes within the simulation's tolerance.
+        Whether four similar limbs, if the robot has such, are computed in SIMD lanes, as by
+        `Simulation`. An action of an A1 takes about 0.7 of the time, and the kernels are compiled
+        once more. Results agree with those without lanes within the simulation's tolerance.
     size : (width, height) [pixels], even
         Size of pictures.
     open_browser : bool
@@ -114,7 +114,8 @@ class RobotEnv(gymnasium.Env[Seen, Seen]):
         ClosedError, ResetNeededError
             After `close`, or before the first `reset`.
         TaskError
-            If the task gives a wrong shape, or a value that is not finite.
+            If the task gives a wrong shape, or a value that is not finite, or if one of its
+            compiled functions raises an error.
         """
         self._check_open()
         if not self._begun:

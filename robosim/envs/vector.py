@@ -227,7 +227,8 @@ class RobotVectorEnv(gymnasium.vector.VectorEnv[Seen, Seen, NDArray[Any]]):
         ResetNeededError
             Before the first `reset`, or after the end of an episode with "Disabled".
         TaskError
-            If the task gives a wrong shape, or a value that is not finite.
+            If the task gives a wrong shape, or a value that is not finite, or if one of its
+            compiled functions raises an error. All environments have acted all the same.
         """
         done = self.advance(actions)
         out = done.out

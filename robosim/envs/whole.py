@@ -7,7 +7,7 @@ Python takes the time steps, and compiled code does what follows these.
 from __future__ import annotations
 
 from functools import lru_cache, partial
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from robosim.envs.acting import (
     LEFT,
     LOOKED,
     OVER,
+    RAISED,
     TELL,
     TURNED,
     Act,
@@ -32,6 +33,7 @@ from robosim.envs.acting import (
 from robosim.envs.actions import Actions
 from robosim.envs.chance import Chance
 from robosim.envs.compiled import Arrays, CompiledTask, Functions, loops_of
+from robosim.envs.errors import TaskError
 from robosim.envs.task import Task
 from robosim.kernels.compiler.blocks import Block
 from robosim.validation import Array
@@ -58,7 +60,7 @@ class Acted(Protocol):
     def push(self) -> None: ...
     def sense(self) -> None: ...
     def advance(self, actions: Array, tau: Array) -> Mask: ...
-    def refuse_reward(self, values: Array, live: Mask) -> None: ...
+    def refuse_reward(self, values: Array, live: Mask) -> NoReturn: ...
     def refuse_observation(self, which: Rows) -> None: ...
 
 
@@ -117,6 +119,7 @@ class Whole:
         self._blocks: tuple[Block, ...] = ()
         self._addresses = 0, 0
         self._call: Act
+        self._error: Exception | None = None  # the first one of the functions in this action
 
     def take(self, live: Mask, rows: Rows) -> None:
         """Let live environments do the actions that are in ``episodes.actions.given``.
@@ -128,7 +131,8 @@ class Whole:
         ActionError
             For an action that is not finite or not within -1 and 1.
         TaskError
-            If a reward or an observation is not finite.
+            If a reward or an observation is not finite, or a function raises an error. All
+            environments have acted all the same.
         """
         of, bound = self._of, self._of.bound
         self._live[:] = live
@@ -144,12 +148,21 @@ class Whole:
             plan = self._again(plan)
             told = self._in_threads(plan)
         else:
-            told = self._checked(self._call(*self._addresses, CHECK | GO))
+            told = self._checked(self._called(CHECK | GO))
+        if plan is not None and told & RAISED and bound.done.min() < bound.steps:
+            told |= LEFT
         if plan is not None and (told & (LEFT | TURNED) or bound.has_lent):
             bound.end(plan, not told & LEFT, bool(told & TURNED))
-            if told & LEFT:
-                told |= self._left()
+        elif plan is not None:
+            bound.all_done = True
+        if plan is not None and told & (LEFT | RAISED):
+            told |= self._left()
         self.any_over = bool(told & OVER)
+        if self._error is not None:
+            error, self._error = self._error, None
+            raise TaskError(
+                f"a compiled function raises {type(error).__name__}: {error}"
+            ) from error
         if told & JUDGED:
             of.refuse_reward(self.terms, live)
         elif told & LOOKED:
@@ -163,15 +176,27 @@ class Whole:
             self._make_blocks(again)
         return again
 
+    def _called(self, stages: int) -> int:
+        """What a call finds; if functions of the task raise errors, it goes on behind their row."""
+        told = 0
+        while True:
+            try:
+                return told | self._call(*self._addresses, stages)
+            except Exception as error:
+                if not self._call.signatures:  # type: ignore[attr-defined]
+                    raise  # numba could not compile it
+                self._error = self._error or error
+                told, stages = RAISED, stages & ~CHECK
+
     def _in_threads(self, plan: Plan) -> int:
         """Let threads take the units."""
         count = min(self._of.bound.threads, len(plan.units))
         if count < 2:
-            return self._call(*self._addresses, GO)
+            return self._called(GO)
         told = [0] * count
 
         def work(k: int) -> None:
-            told[k] = self._call(*self._addresses, GO)
+            told[k] = self._called(GO)
 
         self._of.bound.do([partial(work, k) for k in range(count)])
         return int(np.bitwise_or.reduce(told))
@@ -185,14 +210,14 @@ class Whole:
         of.sense()
         self._draw(rows)
         self._todo[:] = True
-        return self._call(*self._addresses, TELL)
+        return self._called(TELL)
 
     def _left(self) -> int:
         """What follows the steps of environments that compiled code has not finished."""
         bound, todo = self._of.bound, self._todo
         self.marks[FAILED, todo] = bound.failed[todo]
         self.tau[todo] = np.nan_to_num(bound.tau[:, bound.actuated][todo])
-        return self._call(*self._addresses, TELL)
+        return self._called(TELL)
 
     def _checked(self, told: int) -> int:
         if told < 0:

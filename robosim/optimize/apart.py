@@ -90,7 +90,8 @@ def pairs_of(
             "pairs or self_collision by `with_contacts`"
         )
     for names in asked:
-        if isinstance(names, str) or len(tuple(names)) != 2 or frozenset(names) not in known:
+        two = isinstance(names, tuple | list) and len(names) == 2
+        if not (two and all(isinstance(name, str) for name in names) and frozenset(names) in known):
             told = ", ".join(" - ".join(sorted(one)) for one in sorted(known, key=sorted)[:20])
             raise OptionError(f"no pair {names!r} that may touch; known: {told}")
     wanted = {frozenset(names) for names in asked} or known

@@ -249,7 +249,7 @@ class Configurations:
         The point lands after some steps, near the place that the target has for the middle of the
         time that is left, moved `aside` (2,) [m], and no nearer to an edge than `edge` [m]. On its
         way it passes all ground with a clearance [m]. Joints with motors follow by inverse
-        kinematics.
+        kinematics. Without ground where the point would land, the configurations stay.
         """
         n, motors = self.n, self.motors
         land = min(steps, n)
@@ -262,6 +262,8 @@ class Configurations:
         radius = self._radius[point]
         x, y = flat.T[:, None] + radius * AROUND_IT
         under = self.contacts.ground(x, y)[0].max(axis=0) + radius
+        if not np.isfinite(under[land]):
+            return q
         low = before[0, 2] + part * (under[land] - before[0, 2])
         above = under[: land + 1].max() + clearance
         arch = np.sqrt(np.sin(np.pi * part).clip(0.0))
@@ -282,7 +284,8 @@ class Configurations:
         """The nearest level place (2,) to a goal that is not far below a start (3,)."""
         x, y = (goal + AROUND).T
         heights = self.contacts.ground(x + edge * AROUND_IT[0], y + edge * AROUND_IT[1])[0]
-        level = np.ptp(heights, axis=0) < LEVEL
+        with np.errstate(invalid="ignore"):  # where there is no ground
+            level = np.ptp(heights, axis=0) < LEVEL
         good = level & (np.abs(heights[0] - start[2]) < REACH)
         return np.asarray(goal + AROUND[int(np.argmax(good))] if good.any() else goal)
 

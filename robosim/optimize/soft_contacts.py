@@ -94,14 +94,14 @@ class Blocks:
     boxes : rows (x0, x1, y0, y1, z0, z1) [m]
         Ends of boxes along the world's axes; infinite ends are allowed.
     blend : float [m]
-        Width over which distances from several boxes are blended to the least one, which is smaller
-        by 0.7 of the width where two are equally near.
+        Width over which distances from several boxes are blended to the least one. Where two are
+        equally near, the result is smaller by 0.7 of the width.
 
     Raises
     ------
     OptionError
-        For rows of another length, ends in the wrong order, no boxes, or a width that is not
-        positive.
+        For rows of another length, ends in the wrong order, no boxes, a box without a face, or a
+        width that is not positive.
     """
 
     def __init__(self, boxes: ArrayLike, blend: float = 0.003) -> None:
@@ -111,10 +111,15 @@ class Blocks:
         self.low, self.high = rows[:, ::2].copy(), rows[:, 1::2].copy()
         if not np.all(self.low < self.high):
             raise OptionError(f"lower ends of boxes come first, not {rows.tolist()}")
+        if np.isinf(rows).all(axis=1).any():
+            raise OptionError("a box needs one end at least that is not infinite")
         self.boxes, self.blend = rows, positive("blend", blend)
 
     def __call__(self, x: Array, y: Array) -> Array:
-        """The height of the highest box at x and y, with slopes of zero; see `Ground`."""
+        """The height of the highest box at x and y, with slopes of zero; see `Ground`.
+
+        Without a box there, the height is -inf.
+        """
         found = np.zeros((6, *np.shape(x)))
         found[0] = -np.inf
         for low, high in zip(self.low, self.high, strict=True):

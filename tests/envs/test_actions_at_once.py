@@ -11,7 +11,9 @@ pytest.importorskip("gymnasium")
 
 from robosim.envs import RobotEnv, RobotVectorEnv, TaskError, row
 from robosim.envs.tasks.a1_walk import FUNCTIONS, A1Walk
+from robosim.envs.tasks.cart_pole import FUNCTIONS as SWING
 from robosim.envs.tasks.cart_pole import CartPole
+from robosim.envs.tasks.cart_pole import judge as reward_of_swing
 from robosim.kernels.compiler.blocks import Block, take_number, unpack
 from robosim.kernels.compiler.content import digest_of
 
@@ -97,20 +99,85 @@ def test_one_robot_takes_its_steps_with_its_legs_in_lanes() -> None:
     assert sum(one.force[2] for one in sims[0].contacts()) > 10.0
 
 
+@row
+def raising(now: Any, i: int, out: np.ndarray) -> None:
+    """The reward of a cart and pole, with an error of two environments in two actions."""
+    reward_of_swing(now, i, out)
+    if i in (1, 3) and 0.03 < now.time[i] < 0.07:
+        out[0] = 1.0 / int(now.dt)
+
+
+RAISING = SWING._replace(reward=raising)
+
+
+class Raising(CartPole):
+    """A task with that reward."""
+
+    def functions(self) -> Any:
+        return RAISING
+
+
 def test_what_is_wrong_in_one_environment_is_told_by_all_threads() -> None:
     def judge(now: Any, i: int, out: np.ndarray) -> None:
-        out[0] = np.nan if i == 3 and now.time[i] > 0.03 else 1.0
+        """A term is not finite after the second action, and only the sum after the third."""
+        out[:] = 1e308 if now.time[i] > 0.05 else 1.0
+        if i == 3 and 0.03 < now.time[i] < 0.05:
+            out[0] = np.nan
 
     class Odd(CartPole):
         def functions(self) -> Any:
             return functions
 
-    functions = CartPole().functions()._replace(reward=row(judge), terms=("odd",))
+    functions = CartPole().functions()._replace(reward=row(judge), terms=("odd", "big"))
     envs = RobotVectorEnv(task=Odd(), num_envs=5, lanes=False, threads=2)
     envs.reset(seed=0)
     envs.step(np.zeros((5, 1)))
     with pytest.raises(TaskError, match="reward 'odd' is nan in row 3"):
         envs.step(np.zeros((5, 1)))
+    with pytest.raises(TaskError, match="sum of a reward's terms"):
+        envs.step(np.zeros((5, 1)))
+
+
+@pytest.mark.parametrize(("threads", "simple"), [(1, True), (2, True), (1, False)])
+def test_all_environments_act_if_a_function_raises_an_error(threads: int, simple: bool) -> None:
+    """As if it had not: the next actions have the results of others."""
+    found = []
+    for task in (Raising(), CartPole()):
+        envs = RobotVectorEnv(task=task, num_envs=5, lanes=False, threads=threads)
+        assert envs.episodes.whole is not None
+        envs.episodes.whole._simple = simple
+        envs.reset(seed=0)
+        action = np.full((5, 1), 0.3)
+        envs.step(action)
+        for _ in range(2):
+            if isinstance(task, Raising):
+                with pytest.raises(TaskError, match="raises ZeroDivisionError"):
+                    envs.step(action)
+            else:
+                envs.step(action)
+            assert len(set(envs.episodes.bound.time)) == 1
+        found.append(envs.step(action))
+        assert envs.episodes.count.tolist() == [4] * 5
+    for one, other in zip(found[0][:4], found[1][:4], strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_a_reward_of_an_environment_that_does_not_act_is_not_told() -> None:
+    class Odd(CartPole):
+        def reward(self, now: Any) -> Any:
+            """Not finite in the first row after an episode, and in the last one a step later."""
+            return {"odd": np.where(now.time > worst, np.nan, 1.0)}
+
+    worst = np.array([0.03, 0.05])
+    envs = RobotVectorEnv(task=Odd(seconds=9.0), num_envs=2, lanes=False)
+    envs.reset(seed=0)
+    envs.step(np.zeros((2, 1)))
+    live = np.array([False, True])
+    envs.episodes.now.time[0] = 1.0
+    envs.episodes.count[0] = 50
+    envs.episodes.step(np.zeros((2, 1)), live, np.flatnonzero(live))
+    with pytest.raises(TaskError, match="reward 'odd' is nan in row 1"):
+        envs.episodes.step(np.zeros((2, 1)), live, np.flatnonzero(live))
 
 
 class Pair(NamedTuple):

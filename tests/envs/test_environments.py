@@ -274,6 +274,7 @@ def test_a_step_that_fails_truncates_its_environment_alone() -> None:
         ([[0.0], [1.5]], "'slider' of environment 1 is 1.5"),
         ([0.0, 0.0], r"shape \(2, 1\), not \(2,\)"),
         ("left", "must be numbers"),
+        ([[0.0], [0.0, 1.0]], "must be numbers"),
     ],
 )
 def test_actions_that_are_none(action: Any, said: str) -> None:
@@ -283,6 +284,15 @@ def test_actions_that_are_none(action: Any, said: str) -> None:
         envs.step(action)
     # Nothing has moved.
     np.testing.assert_array_equal(envs.episodes.count, 0)
+
+
+@pytest.mark.parametrize("action", ["left", [[0.0], [0.0, 1.0]], [None], [0.0, 0.0], [2.0]])
+def test_an_action_of_one_robot_that_is_none(action: Any) -> None:
+    env = RobotEnv()
+    env.reset(seed=0)
+    with pytest.raises(ActionError):
+        env.step(action)
+    assert env.episodes.count.tolist() == [0]
 
 
 def test_use_out_of_turn() -> None:
@@ -361,6 +371,9 @@ def test_what_lanes_that_are_not_full_cost_is_said() -> None:
 WRONG = {
     "reward 'a' must have shape": {"reward": lambda self, now: {"a": 1.0}},
     "reward 'a' is nan in row 0": {"reward": lambda self, now: {"a": 0 * now.time + np.nan}},
+    "the sum of a reward's terms is inf": {
+        "reward": lambda self, now: dict.fromkeys("ab", 0 * now.time + 1e308)
+    },
     "observe must give": {"observe": lambda self, now: now.q[0]},
     "entry 1 of what is observed is inf": {
         "observe": lambda self, now: np.tile([0, np.inf, 0, 0, 0], (len(now.time), 1))

@@ -181,6 +181,16 @@ def test_a_guess_steps_onto_level_ground(a1: robosim.Mechanism, stance: np.ndarr
     assert gaps[1:6, 0].max() > 0.015
 
 
+def test_a_guess_does_not_step_where_there_is_no_ground(
+    a1: robosim.Mechanism, stance: np.ndarray
+) -> None:
+    away = SoftContacts(ground=Blocks([(5.0, 6.0, -1.0, 1.0, -1.0, 0.0)]))
+    program = Configurations(a1, 12, 0.05, away)
+    q = np.tile(stance, (13, 1))
+    weights = program.weights(ContactCost(stance))
+    assert np.array_equal(program.with_step(q, weights, 0, 6, np.zeros(2), 0.02), q)
+
+
 def test_a_budget_ends_plans(a1: robosim.Mechanism, stance: np.ndarray) -> None:
     mpc, sim = controller(a1, stance, budget=1e-6, first=2), robosim.Simulation(a1, 1e-3)
     sim.set_state(stance)
@@ -209,6 +219,8 @@ def test_refusals(a1: robosim.Mechanism, stance: np.ndarray) -> None:
         Blocks([(0.0, 1.0, 0.0, 1.0, 0.1)])
     with pytest.raises(OptionError, match="lower ends"):
         Blocks([(0.0, 1.0, 0.0, 1.0, 0.1, 0.0)])
+    with pytest.raises(OptionError, match="not infinite"):
+        Blocks([(-INF, INF, -INF, INF, -INF, 0.0), (-INF, INF, -INF, INF, -INF, INF)])
     with pytest.raises(OptionError, match="tries"):
         Exploration(tries=-1)
     other = robosim.Simulation(builders.pendulum(), 1e-3)

@@ -151,6 +151,9 @@ def test_what_is_not_possible_is_refused_by_name(arm: Mechanism) -> None:
     robot = arm.with_contacts([WEDGE], ground=False)
     with pytest.raises(OptionError, match=r"no pair \('wedge', 'link7'\).*link0 - wedge"):
         Problem(robot, 1.0, 4).apart(("wedge", "link7"))
+    for names in (5, "wedge", ("wedge", ["link1"])):
+        with pytest.raises(OptionError, match="no pair"):
+            Problem(robot, 1.0, 4).apart(names)
     with pytest.raises(OptionError, match="margin"):
         Problem(robot, 1.0, 4).apart(margin=0.0)
     with pytest.raises(OptionError, match="can touch neither obstacles nor each other"):
