@@ -147,13 +147,13 @@ def compiled_moves(kind: int) -> Moves:
     @inner
     def check(address):  # type: ignore[no-untyped-def]
         on = unpack(address, kind)
-        on.acteder[0] = 0
+        on.counter[0] = 0
         return cut_to_space(on.action, on.live)
 
     @inner
     def next_unit(address):  # type: ignore[no-untyped-def]
         on = unpack(address, kind)
-        u = take_number(on.acteder)
+        u = take_number(on.counter)
         return u if u < on.running.units.shape[0] else -1
 
     @inner
