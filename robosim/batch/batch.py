@@ -459,7 +459,7 @@ class BatchSimulation:
             states at once. Forces and torques are evaluated state by state.
         limbs : bool
             Whether limbs of states that are in no group of eight are computed in SIMD lanes, as by
-            `Simulation` with ``lanes=True``.
+            `Simulation` with ``lanes=True``. Their motions are those of a rollout but for rounding.
 
         Raises
         ------
