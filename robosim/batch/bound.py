@@ -25,7 +25,7 @@ from robosim.description.mechanism import Mechanism
 from robosim.kernels.compiler.lanes import WIDTH
 from robosim.rays.sensing import Samples
 from robosim.runtime.around import begin_steps, end_steps
-from robosim.runtime.handles import Parts, StepFunction, provide_features, step_function
+from robosim.runtime.handles import StepFunction, provide_features, step_function
 from robosim.runtime.lanes import Together, group_step_function
 from robosim.runtime.limbs import Limbs, find_lanes
 from robosim.simulation.diagnosis import FAR, refuse_starts
@@ -122,7 +122,6 @@ class Bound:
         held = memory.torques[:, 0, self.actuated]
         self.torques = held if self._straight else np.zeros((n, robot.nu))
         self._plan: Plan | None = None
-        self._limbs: dict[int, tuple[Parts, Limbs]] = {}
         self._timestep, self._reached = stepping.timestep, np.zeros(n, dtype=np.int64)
         self._begun = np.zeros(n, dtype=np.int64)  # steps before the last call
 
@@ -260,19 +259,23 @@ class Bound:
             counters = stepping.sims[i].engine.counters
             plan.begin[i], plan.counted[i] = counters.start_time, counters.steps
         stepping.touched.clear()
+        # Others are stepped by themselves, or in a group.
+        stepping.leave_limbs(i for i in stepping.limbs if i not in plan.limbs)
         return plan
 
     def _still(self, plan: Plan, touched: list[int]) -> bool:
         """Whether a plan remains valid, as the memory of the touched states is the same."""
-        sims, kind = self._stepping.sims, self._stepping.sims[0].engine.handle.kind
-        if not self._usual or plan.lanes != self._stepping.lanes:
+        stepping, sims = self._stepping, self._stepping.sims
+        kind = sims[0].engine.handle.kind
+        if not self._usual or plan.lanes != stepping.lanes:
             return False
         if any(sims[i].engine.counters.away or sims[i].engine.handle.kind != kind for i in touched):
             return False
         numbers = {i // WIDTH for i in touched if i < plan.alone.start}
-        made = self._stepping.groups
-        if any(not self._limbs_fit(i) for i in touched if i in plan.limbs):
-            return False
+        made = stepping.groups
+        for i in plan.limbs.keys() & touched:
+            if plan.limbs[i] is not stepping.limbs[i] or not plan.limbs[i].is_of(sims[i].parts):
+                return False
         return all(
             plan.groups[g] is made.get(g)
             and plan.groups[g].is_of([sim.parts for sim in sims[g * WIDTH : (g + 1) * WIDTH]])
@@ -341,21 +344,16 @@ class Bound:
     def _limbs_of(self, alone: slice) -> dict[int, Limbs]:
         """Limbs of the first states of a slice, up to one whose robot has no similar limbs."""
         found: dict[int, Limbs] = {}
+        made = self._stepping.limbs
         for i in range(alone.start, alone.stop) if self.limbs else ():
-            if not self._limbs_fit(i):
-                sim = self._stepping.sims[i]
+            sim = self._stepping.sims[i]
+            if i not in made or not made[i].is_of(sim.parts):
                 lanes = find_lanes(sim.robot, sim.parts)
                 if lanes is None:
                     break
-                self._limbs[i] = sim.parts, Limbs(sim.parts, lanes)
-            found[i] = self._stepping.limbs[i] = self._limbs[i][1]
+                made[i] = Limbs(sim.parts, lanes)
+            found[i] = made[i]
         return found
-
-    def _limbs_fit(self, i: int) -> bool:
-        """Whether there are limbs of state i, of its present model and memory."""
-        parts = self._stepping.sims[i].parts
-        made = self._limbs.get(i)
-        return made is not None and made[0].model is parts.model and made[0].memory is parts.memory
 
     def _advance(self, plan: Plan, steps: int) -> None:
         """Take and count the time steps of all states."""

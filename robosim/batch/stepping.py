@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
@@ -42,7 +42,7 @@ class Stepping:
     groups : dict of int to Group
         Groups that have been made, by their numbers.
     limbs : dict of int to Limbs
-        Limbs of states that take steps in lanes by themselves.
+        Limbs of states that take steps in lanes by themselves, for all bound runs.
     ahead : (n,)
         Steps of bound runs that the simulations have not counted yet.
     touched : set of int
@@ -180,6 +180,12 @@ class Stepping:
         else:
             self.groups[g].change(index % WIDTH, self.sims[index].parts)
 
+    def leave_limbs(self, states: Iterable[int]) -> None:
+        """Let the simulations of states have what their limbs have found, before other steps."""
+        for i in states:
+            if i in self.limbs:
+                self.limbs[i].catch_up()
+
     def settle(self) -> None:
         """Copy all states to their simulations."""
         self.count_all()
@@ -298,6 +304,7 @@ class Stepping:
         alone = np.setdiff1d(todo, np.concatenate(together)) if groups else todo
         for g in {int(i) // WIDTH for i in alone} & self.groups.keys():
             self.groups[g].settle()
+        self.leave_limbs(todo.tolist() if self.limbs else ())
         count = 1 if self._pool is None else self.threads * PARTS_PER_THREAD
 
         def work(share: NDArray[np.int64]) -> None:

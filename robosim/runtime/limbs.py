@@ -58,7 +58,7 @@ class Limbs(Together):
     """
 
     def __init__(self, whole: Parts, lanes: Sequence[Lane]) -> None:
-        self.memory = whole.memory
+        self.memory, self._model = whole.memory, whole.model
         first = lanes[0]
         hub, shared = _hub(lanes)
         model = widen([lane.model for lane in lanes], limbs)
@@ -83,6 +83,10 @@ class Limbs(Together):
         self._contacts = [lane.rows.contacts for lane in lanes]
         super().__init__(parts, limbs)
 
+    def is_of(self, whole: Parts) -> bool:
+        """Whether these are the limbs of some parts, whose arrays they still have."""
+        return self._model is whole.model and self.memory is whole.memory
+
     def catch_up(self) -> None:
         """Copy what readings need of the linear system: the contacts, if steps were taken since."""
         values = self.handle.values
@@ -94,7 +98,7 @@ class Limbs(Together):
             for name in target.dtype.names or ():
                 is_float = target.dtype[name].base == np.float64
                 target[name][rows[here]] = (
-                    source[name][here][..., k] if is_float else (source[name][here])
+                    source[name][here][..., k] if is_float else source[name][here]
                 )
         values.behind[:] = 0
 

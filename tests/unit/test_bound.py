@@ -276,3 +276,38 @@ def test_what_is_wrong_is_told(feet: Any) -> None:
         batch.reset(starts)
     with pytest.raises(OptionError, match="differ"):
         batch.prepare()
+
+
+def fallen(a1: Any, limbs: bool) -> tuple[BatchSimulation, Any]:
+    """An A1 after some steps of two bound runs, the first of which is the last to be used."""
+    batch = BatchSimulation(a1, 1, 2e-3)
+    batch.set_state(np.asarray(a1.home), 0.5 * np.linspace(-1.0, 1.0, a1.nv))
+    first, other = (batch.bind(steps, limbs=limbs) for steps in (60, 20))
+    for bound in (first, other, first):
+        bound.step()
+    return batch, first
+
+
+def test_limbs_in_lanes_leave_readings_of_their_last_step(a1: Any) -> None:
+    plain, lanes = (fallen(a1, limbs)[0][0].contacts() for limbs in (False, True))
+    assert sum(one.force[2] for one in plain) > 10.0
+    for one, other in zip(plain, lanes, strict=True):
+        assert (one.body, one.other) == (other.body, other.other)
+        np.testing.assert_allclose(other.force, one.force, atol=0.1)
+
+
+@pytest.mark.parametrize("by", ["rollout", "bound"])
+def test_a_look_at_a_state_after_other_steps_changes_nothing(a1: Any, by: str) -> None:
+    """What limbs have found is not what the state has found since."""
+    found = []
+    for looks in (False, True):
+        batch, _ = fallen(a1, limbs=True)
+        if by == "bound":
+            batch.bind(10).step()
+        else:
+            batch.rollout(10)
+        if looks:
+            batch[0].contacts()
+        batch.rollout(3)
+        found.append(np.concatenate((batch.q[0], batch.v[0])))
+    np.testing.assert_array_equal(*found)

@@ -69,10 +69,8 @@ PAIR_WORK = np.dtype(
         ("R_2", "f8", (3, 3)),
         ("stamp", "i8"),  # of this pair
         ("margin", "f8"),
-        (
-            "heeds",
-            "i8",
-        ),  # 1: only what the second shape's motion leads to counts, of a terrain
+        # 1: of a terrain, only what the second shape's motion leads to counts.
+        ("heeds", "i8"),
         ("ahead", "f8"),  # twice the length of the step [s]
         ("fall", "f8"),  # what gravity has of the margin [m]
         ("twist", "f8", (6,)),  # that motion, in world axes

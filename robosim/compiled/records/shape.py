@@ -116,10 +116,10 @@ PAIR = np.dtype(
 
 FOUND = np.dtype(  # of a pair in a step
     [
-        (
-            "margin",
-            "f8",
-        ),  # how much nearer the shapes may come [m], negative if out of reach
+        # How much nearer the shapes may come [m], negative if out of reach.
+        ("margin", "f8"),
+        # How far points may move against what was foretold, if all else was left out, else inf [m].
+        ("leeway", "f8"),
         ("near", "i8"),  # 1 for two moving bodies that have features
         ("known", "i8"),  # 1: its features are those of the last step
         # How far the shapes are apart at the second knot though one of its contacts is closed: they

@@ -34,9 +34,11 @@ from robosim.kernels.contact.reach import (
     are_far,
     distance_left,
     has_passed,
+    is_on_terrain,
     largest_speed,
     list_in_reach,
     pair_moved,
+    strays,
 )
 from robosim.kernels.contact.shared import find_depth, find_depth_on_ground, is_first
 from robosim.kernels.contact.slots import (
@@ -52,6 +54,7 @@ from robosim.kernels.contact.slots import (
 )
 from robosim.kernels.contact.turning import describe_companion, start_companion
 from robosim.kernels.equations.algebra import assign, dot, fill
+from robosim.kernels.narrow_phase.motion import leeway
 from robosim.kernels.status import CONVERGED, GOES_THROUGH, NEEDS_BLOCKS, NEEDS_GRAPH
 
 # Of the largest impulse, what a bearing holds that carries nothing: a cone has to have an interior.
@@ -165,11 +168,17 @@ def choose_features(model, state, memory, work, options, dt, kappa, fall):
         # Derivatives are those of what moves features as well.
         known = found[p].known != 0 and not are_duals(kappa)
         known = known and take_again(model, guesses, work, p, system.looks[p].marks)
-        count = 0
+        count, margin = 0, found[p].margin
+        found[p].leeway = inf
+        if is_on_terrain(collision.shapes, pair):
+            found[p].leeway = leeway(margin, fall)
+            if known:
+                # These were found where another motion led to.
+                found[p].leeway = 0.0
         if not known:
-            if found[p].margin > 0.0:
+            if margin > 0.0:
                 count = find_pair(model, state, guesses, system, work, p, dt, fall)
-            note_found(model, system, work, p, found[p].margin, count)
+            note_found(model, system, work, p, margin, count)
         touch = in_use(ids, pair) if known else count > 0
         found[p].near = 1 if touch and pair.body_a < nb and pair.body_b < nb else 0
         if found[p].near != 0 and pair.block_ab < 0 and not model.tree:
@@ -367,10 +376,11 @@ def admit_features(model, state, memory, work, options, dt, kappa, substeps, roo
         pair, met = pairs[p], 0
         found[p].parted = 0.0
         moved = pair_moved(model, system, work, p, dt)
-        if moved > abs(found[p].margin):
-            # One of the two has been hit, or is driven, faster than the last interval foretold.
+        if moved > abs(found[p].margin) or strays(model, state, work, p, moved, dt):
+            # One of the two has been hit, or is driven, faster than the last interval foretold, or
+            # elsewhere.
             far = are_far(model, p, system.pose1, moved)
-            found[p].margin = -moved if far else moved
+            found[p].margin, found[p].leeway = -moved if far else moved, inf
             met = 0 if far else find_met(model, system, work, p, moved, may_divide)
             if met < 0:
                 return GOES_THROUGH

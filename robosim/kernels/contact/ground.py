@@ -7,7 +7,7 @@ from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import pick
 from robosim.kernels.equations.algebra import dot
 from robosim.kernels.narrow_phase.cylinder import FLAT, NEARLY_FLAT
-from robosim.kernels.narrow_phase.motion import SHARE
+from robosim.kernels.narrow_phase.motion import leeway
 from robosim.kernels.narrow_phase.ovals import oval_reach
 
 
@@ -40,4 +40,4 @@ def fall_to_ground(contact, pose, twist, dt, travel, fall):
         return travel
     arm_x, arm_y = dot(pose.R[0], contact.p), dot(pose.R[1], contact.p)
     rate = twist[2] + twist[3] * arm_y - twist[4] * arm_x
-    return min(travel, fall + SHARE * (travel - fall) + max(-2.0 * dt * rate, 0.0))
+    return min(travel, leeway(travel, fall) + max(-2.0 * dt * rate, 0.0))

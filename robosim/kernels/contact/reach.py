@@ -10,7 +10,7 @@ Bounds are of all points of a body's shapes, so that a turn counts with the fart
 
 from math import inf, sqrt
 
-from robosim.compiled.kinds import CAPSULE, HEIGHT_FIELD, POLYTOPE
+from robosim.compiled.kinds import CAPSULE, HALF_SPACE, HEIGHT_FIELD, POLYTOPE
 from robosim.compiled.memory import LOOKED
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.equations.algebra import dot, fill
@@ -113,6 +113,55 @@ def speed_over(shape, motion_a, motion_b, a, b):
         along -= w[3 + j] * rk - w[3 + k] * rj
         square += along * along
     return sqrt(square)
+
+
+@kernel
+def is_on_terrain(shapes, pair):
+    """Whether one of the two shapes of a pair is a height field or a mesh."""
+    return max(shapes[pair.shape_a].kind, shapes[pair.shape_b].kind) > HALF_SPACE
+
+
+@kernel
+def strays(model, state, work, p, moved, dt):
+    """Whether a shape may have come through what of a terrain its motion did not lead to.
+
+    So where it has moved as far as it is thick, and elsewhere than the last interval foretold. If
+    it is still partly before the terrain, they overlap at the second knot, which is seen there.
+    """
+    found, pair, collision = work.collision.found[p], model.collision.pairs[p], model.collision
+    if not (found.margin > 0.0 and found.leeway < moved):
+        return False
+    shapes = collision.shapes
+    on_a = shapes[pair.shape_a].kind > HALF_SPACE
+    body, reach, shape = pair.body_a, pair.reach_a, shapes[pair.shape_a]
+    if on_a:
+        body, reach, shape = pair.body_b, pair.reach_b, shapes[pair.shape_b]
+    if moved < breadth(collision.data, shape):
+        return False
+    motion, before = work.bodies[body], state.bodies[body].v_mid
+    away, turn, half = 0.0, 0.0, 0.0
+    for i in range(3):
+        a = motion.v[i] - before[i]
+        b = 2.0 * motion.P[0] * motion.P[1 + i] - dt * before[3 + i]
+        away, turn, half = away + a * a, turn + b * b, half + motion.P[1 + i] ** 2
+    # Points move across the axis by the sine of the turn, and towards it by 1 less its cosine.
+    return abs(dt) * sqrt(away) + reach * (sqrt(turn) + 2.0 * half) > found.leeway
+
+
+@kernel
+def breadth(data, shape):
+    """How far a convex shape moves at least from before a plane until its core lies behind [m]."""
+    least = inf
+    if shape.kind < POLYTOPE:
+        for k in range(3):
+            least = min(least, 0.5 * (shape.upper[k] - shape.lower[k]))
+        return least
+    # Twice the radius of the largest ball about the origin that has room within.
+    topology = data.topology
+    for f in range(shape.face_begin, shape.face_begin + shape.n_faces):
+        corner = shape.vertex_begin + topology.loops[topology.faces[f, 0]]
+        least = min(least, 2.0 * dot(data.normals[f].p, data.vertices[corner].p))
+    return least
 
 
 @kernel

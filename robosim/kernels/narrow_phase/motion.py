@@ -3,7 +3,8 @@
 A bound by the speed of a body alone holds in all directions. Most of a terrain lies where a body
 does not go. So each point of a shape counts twice as far as it goes along a direction, like the
 speed in the bound, and a part of that bound beside it, for what the step will change. Features that
-are met nevertheless are looked for after the step has been solved, as those beyond the bound are.
+are met nevertheless are looked for after the step has been solved, as those beyond the bound are:
+where shapes overlap then, and where the body may have come through (`contact.reach.strays`).
 """
 
 from math import inf, sqrt
@@ -13,6 +14,12 @@ from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.equations.algebra import assign, dot, fill, rotate_back
 
 SHARE = 0.1  # of how far a body may move in any direction, that counts in all of them
+
+
+@kernel
+def leeway(margin, fall):
+    """How far points may move against what was foretold, of a bound that gravity has a part of."""
+    return fall + SHARE * (margin - fall)
 
 
 @kernel
@@ -46,7 +53,7 @@ def least_way(scratch):
     That of a round shape beside its core, which turns by itself, is a part of it.
     """
     pair, other = scratch.pair[0], scratch.poly[1]
-    way = pair.fall + SHARE * (pair.margin - pair.fall)
+    way = leeway(pair.margin, pair.fall)
     if other.kind == CYLINDER or other.kind == ELLIPSOID:
         way += abs(pair.ahead) * other.radius * sqrt(dot(pair.spin, pair.spin))
     return way
