@@ -376,8 +376,10 @@ class MaximalLinearizer(Linearizer[Simulation]):
     def of_given(self, given: Sequence[Given]) -> list[Step | ConvergenceError]:
         """Steps from some starts, in one call of compiled code where that can take all of them.
 
-        In the place of one that has failed there is what it has failed with.
+        All have the same controls. In the place of one that has failed there is what it has failed
+        with.
         """
+        self._act(given[0])
         if self._closes:
             return [self._tried(one) for one in given]
         self._begin(given[0].time)
@@ -484,14 +486,12 @@ class MaximalLinearizer(Linearizer[Simulation]):
             full = self._forces(sim, torques, controller)
         loads, state, (nq, nv, _) = sim.parts.loads, sim.engine.state, self._widths
         q, v = state.q[:nq], state.v[:nv]
-        given = Given(q, v, full, loads.external["w"], gains, sim.time, loads.controls)
-        self._act(given)
-        return given
+        return Given(q, v, full, loads.external["w"], gains, sim.time, loads.controls)
 
     def _act(self, given: Given) -> None:
         """Let the twin's implicit actuators act as those that are asked for."""
         held = self._twin.parts.loads.controls
-        if len(held):
+        if len(held) and given.controls is not None:
             held[:] = given.controls
 
     def _one(self, given: Given) -> Step:

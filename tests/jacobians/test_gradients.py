@@ -21,6 +21,7 @@ from robosim.gradients import Horizon
 from robosim.linearization.linearization import MaximalLinearizer
 from robosim.linearization.parameters import parameter
 from robosim.models.builders import chain, double_four_bar
+from robosim.runtime.adjoint import Backward
 
 pytestmark = pytest.mark.slow
 
@@ -180,7 +181,11 @@ def test_steps_without_derivatives_have_those_of_smoother_contacts(monkeypatch):
     dq = np.zeros((1, 4, robot.nv))
     dq[:, 3] = 1.0
     hard, smooth = run.vjp(dq), run.vjp(dq, contact_speed=1e-9)
-    of_given = MaximalLinearizer.of_given
+    of_given, take = MaximalLinearizer.of_given, Backward.take
+
+    def leaves_the_last(self, rows, arc):
+        n = len(rows.values.begins)
+        return n if n == 3 else take(self, rows, arc)
 
     def fails(self, given):
         found = of_given(self, given)
@@ -188,12 +193,13 @@ def test_steps_without_derivatives_have_those_of_smoother_contacts(monkeypatch):
             found[-1] = ConvergenceError(0.0, 1e-12, 9, 1, "trunk", "")
         return found
 
+    monkeypatch.setattr(Backward, "take", leaves_the_last)
     monkeypatch.setattr(MaximalLinearizer, "of_given", fails)
     found = run.vjp(dq)
     assert hard.smoothed.sum() == 0
     np.testing.assert_array_equal(found.smoothed, [[False, False, True]])
     assert any("smoothed for the derivatives of steps 2" in note for note in found.notes)
-    np.testing.assert_array_equal(found.torques[:, 2], smooth.torques[:, 2])
+    np.testing.assert_allclose(found.torques[:, 2], smooth.torques[:, 2], rtol=1e-9)
     np.testing.assert_allclose(found.torques, hard.torques, rtol=1e-3, atol=1e-6)
 
 

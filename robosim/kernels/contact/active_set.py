@@ -60,6 +60,7 @@ from robosim.kernels.status import CONVERGED, GOES_THROUGH, NEEDS_BLOCKS, NEEDS_
 # Of the largest impulse, what a bearing holds that carries nothing: a cone has to have an interior.
 UNLOADED = 1e-9
 NEAR = 0.1  # part of its bound by which a rate may be off that and still be near
+SMOOTH = 1e-6  # contact_speed [m/s] from which contacts act so far away that none may be left out
 
 
 @kernel
@@ -100,7 +101,7 @@ def choose_contacts(scheme, model, state, memory, work, options, dt, kappa):
             if near and k == contact.spring_begin and contact.spring_end != 0:
                 find_depth_on_ground(work, system.contacts, k, pose)
             way = travel
-            if near:
+            if near and speed < SMOOTH:
                 way = fall_to_ground(contact, pose, motion.v_mid, dt, travel, fall)
             if known or (near and somewhere(ground_gap(contact, pose) - way < 0.0)):
                 if stays and system.valid[FACTORED] != 0:
@@ -170,7 +171,7 @@ def choose_features(model, state, memory, work, options, dt, kappa, fall):
         known = known and take_again(model, guesses, work, p, system.looks[p].marks)
         count, margin = 0, found[p].margin
         found[p].leeway = inf
-        if is_on_terrain(collision.shapes, pair):
+        if speed < SMOOTH and is_on_terrain(collision.shapes, pair):
             found[p].leeway = leeway(margin, fall)
             if known:
                 # These were found where another motion led to.

@@ -27,7 +27,7 @@ from robosim.kernels.compiler.addresses import copy_record
 from robosim.kernels.compiler.jit import aside, kernel
 from robosim.kernels.contact.hits import is_closed
 from robosim.kernels.contact.kinematics import depth_left, place_contact
-from robosim.kernels.contact.reach import hulls_apart, is_on_terrain
+from robosim.kernels.contact.reach import hulls_apart
 from robosim.kernels.equations.algebra import assign, dot, fill, rotate_back
 from robosim.kernels.equations.body import end_pose
 from robosim.kernels.narrow_phase.clip import is_crossing
@@ -50,11 +50,10 @@ def find_pair(model, state, guesses, system, work, p, dt, fall):
 
     Which of them hold two faces that lie on each other must not depend on rounding.
     """
-    pair, shapes = model.collision.pairs[p], model.collision.shapes
-    into = work.collision.scratch.pair[0]
+    pair, into = model.collision.pairs[p], work.collision.scratch.pair[0]
     keep_met(model, guesses, pair, into)
     forget_motion(into)
-    if is_on_terrain(shapes, pair):
+    if work.collision.found[p].leeway < inf:
         # The other body is the world, which is last.
         note_motion(into, state.bodies[min(pair.body_a, pair.body_b)].v_mid, dt, fall)
     return find_within(model, system, work, system.pose1, p, work.collision.found[p].margin, FLAT)
