@@ -196,6 +196,19 @@ def end_adjoints(model, on, back, adjoint):
 
 
 @kernel
+def add_along(joint, w, pose, second, turn, push, s, out):
+    """Add to out what a turn and a push (3,) are along the coordinates of a joint."""
+    if joint.kind == HINGE:
+        out[0] += inner(w.a2 if second else w.a1, turn)
+    else:
+        for row in range(joint.m_R):
+            axis_of(joint, w, pose, row, second, s.w)
+            out[joint.m_T + row] += inner(s.w, turn)
+        for row in range(joint.m_T):
+            out[row] += inner(w.Z2[row] if second else w.Z1[row], push)
+
+
+@kernel
 def pull_pose(joint, w, link, pose, second, s, t_a, t):
     """The transpose of `move_pose`."""
     x, turn = t.x2 if second else t.x1, t.turn2 if second else t.turn1
@@ -206,14 +219,7 @@ def pull_pose(joint, w, link, pose, second, s, t_a, t):
     add_to(turn_a, crossed(y, push))
     add_to(x_a, push)
     u = turn[0], turn[1], turn[2]
-    if joint.kind == HINGE:
-        t.dq[0] += inner(w.a2 if second else w.a1, u)
-    else:
-        for row in range(joint.m_R):
-            axis_of(joint, w, pose, row, second, s.w)
-            t.dq[joint.m_T + row] += inner(s.w, u)
-        for row in range(joint.m_T):
-            t.dq[row] += inner(w.Z2[row] if second else w.Z1[row], push)
+    add_along(joint, w, pose, second, u, push, s, t.dq)
     add_to(turn_a, u)
 
 
@@ -237,14 +243,7 @@ def pull_twist(joint, w, link, pose, second, a, b, s, t_a, t):
         x_a[i] -= point[i]
         t_a.w[i] += v[i]
         t_a.w[3 + i] += over[i] + u[i]
-    if joint.kind == HINGE:
-        t.rate[0] += inner(w.a2 if second else w.a1, u)
-    else:
-        for row in range(joint.m_R):
-            axis_of(joint, w, pose, row, second, s.w)
-            t.rate[joint.m_T + row] += inner(s.w, u)
-        for row in range(joint.m_T):
-            t.rate[row] += inner(w.Z2[row] if second else w.Z1[row], v)
+    add_along(joint, w, pose, second, u, v, s, t.rate)
 
 
 @kernel
