@@ -219,7 +219,10 @@ class CompiledTask(Task):
             self._numbers(start.robot),
             records(start.drawn, start.n),
         )
-        self.loops().start(given, q, v)
+        try:
+            self.loops().start(given, q, v)
+        except Exception as error:
+            raise TaskError(f"reset raises {type(error).__name__}: {error}") from error
         return q, v
 
     def observe(self, now: Moment) -> Array:

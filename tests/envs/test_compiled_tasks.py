@@ -438,6 +438,18 @@ def test_functions_that_would_write_elsewhere_are_refused(
         RobotEnv("double_pendulum", Compiled(given=FUNCTIONS._replace(**changed)))
 
 
+def raises_second(start: Any, i: int, q: Array, v: Array) -> None:
+    if i == 1:
+        raise ValueError("there is no second start")
+
+
+def test_a_start_that_raises_is_told_as_the_task_s() -> None:
+    task = Compiled(given=FUNCTIONS._replace(reset=raises_second))
+    envs = RobotVectorEnv("double_pendulum", task, 2, lanes=False)
+    with pytest.raises(TaskError, match="reset raises ValueError: there is no second start"):
+        envs.reset(seed=0)
+
+
 def later_seen(now: Any, i: int, out: Array) -> None:
     look(now, i, out)
     if now.time[i] > 0.03:

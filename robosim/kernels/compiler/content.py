@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Callable, Iterator
+from functools import cache
 from types import BuiltinFunctionType, CodeType, ModuleType
 from typing import Any
 
@@ -16,6 +17,8 @@ import numpy as np
 from numba import njit
 from numba.core.caching import FunctionCache
 from numba.core.extending import _Intrinsic
+
+from robosim.kernels.compiler.cache import digest_of_sources
 
 
 def row(function: Callable[..., Any]) -> Any:
@@ -57,6 +60,11 @@ def digest_of(function: Callable[..., Any]) -> str | None:
     return digest.hexdigest()
 
 
+@cache
+def _sources() -> str:
+    return digest_of_sources()
+
+
 def _parts(function: Any, seen: set[Any]) -> Iterator[bytes]:
     """The content of a function, and of all that its code names."""
     function = getattr(function, "py_func", function)
@@ -92,6 +100,8 @@ def _of_value(value: Any, seen: set[Any]) -> Iterator[bytes]:
     if hasattr(value, "py_func"):
         yield from _parts(value, seen)
     elif isinstance(value, _Intrinsic):
+        # What these call while they build code is of this package, and of numba.
+        yield _sources().encode()
         yield from _of_code(value._defn.__code__)
     elif isinstance(value, np.ndarray):
         yield f"{value.dtype} {value.shape}".encode()
