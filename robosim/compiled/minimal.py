@@ -101,6 +101,7 @@ class Multipliers(NamedTuple):
     impulse: Array  # (m,)
     tried: Array  # (m,)
     change: Array  # (m,) direction of the impulses
+    kept: Array  # (m,) impulses that were added to the momenta of the knot
 
 
 class Law(NamedTuple):
@@ -188,7 +189,7 @@ def make_rotations(tree: Tree, m: int, s: int) -> Rotations:
 
 def make_multipliers(m: int, n: int) -> Multipliers:
     """Memory for m constraints of n links."""
-    shapes = (m, n), (m, n), (m, m), m, (m, n), (m, n), n, (m, m), m, m, m, m, m
+    shapes = (m, n), (m, n), (m, m), m, (m, n), (m, n), n, (m, m), m, m, m, m, m, m
     return Multipliers(*(np.zeros(shape) for shape in shapes))
 
 

@@ -12,7 +12,7 @@ Directions are columns, as many at a time as a number has lanes: by q, then by v
 
 from robosim.kernels.compiler.jit import kernel, stage
 from robosim.kernels.compiler.lanes import WIDTH, lane, with_lane
-from robosim.kernels.equations.algebra import fill
+from robosim.kernels.equations.algebra import assign, fill
 from robosim.kernels.equations.vectors import dot6
 from robosim.kernels.minimal.forces import forces_along, held_answer
 from robosim.kernels.minimal.knot import move_at_knot
@@ -32,16 +32,18 @@ def with_products(total, c, x):
 
 
 @stage
-def linearized_points(on, to, info):
+def linearized_points(on, to, seen, info):
     """A step from the state's q and v; to.changes (columns, 2 nv) = where it leads. A status.
 
-    The state is then that at the end.
+    The state is then that at the end. Where they are `seen`, links are kept for
+    `robosim.kernels.minimal.curvature`: at the control points, the beginning and the end.
     """
     segments = on.model.segments
     if start(on) != 0:
         info.status = SINGULAR
         return info.status
     move_at_knot(on)
+    keep_links(on, seen, 0, on.work.x.shape[0])
     sum_inertias(on, to, 1)
     momenta_by_pairs(on, to)
     info.status = find_points(on, info)
@@ -50,6 +52,8 @@ def linearized_points(on, to, info):
     if info.status != CONVERGED:
         return info.status
     s, nv = on.work.x.shape[0] - 1, on.state.v.shape[0]
+    for a in range(s + 1):
+        keep_links(on, seen, a, a)
     sum_inertias(on, to, s + 1)
     sum_answers(on, to)
     for i in range(segments.shape[0]):
@@ -66,12 +70,27 @@ def linearized_points(on, to, info):
     if info.status != CONVERGED:
         return info.status
     move_at_knot(on)
+    keep_links(on, seen, 0, s + 2)
     sum_inertias(on, to, 1)
     for first in range(0, columns, WIDTH):
         leave_velocities(on, to, first)
         solve_columns(segments, on.work.mass, 0, to.r, to.l, to.z, to.dx)
         read_velocities(on, to, first)
     return info.status
+
+
+@kernel
+def keep_links(on, seen, a, at):
+    """Keep where links are and how they move at control point a, if they are seen."""
+    if seen is not None:
+        for i in range(on.model.segments.shape[0]):
+            own, kept = on.work.nodes[a, i], seen.nodes[at, i]
+            for k in range(3):
+                assign(own.R[k], kept.R[k])
+            assign(own.p, kept.p)
+            assign(own.S, kept.S)
+            assign(own.rate, kept.rate)
+            assign(own.V, kept.V)
 
 
 @kernel
@@ -296,6 +315,8 @@ def end_columns(on, to, first):
                 moved = 1.0 if d == link.v else 0.0
                 to.changes[d, link.v] = lane(to.dx[i, s - 1], k) + moved
                 to.changes[d, nv + link.v] = lane(to.ends[i], k)
+                for a in range(s if to.points.shape[0] > 0 else 0):
+                    to.points[d, a, link.v] = lane(to.dx[i, a], k)
         for j in range(6 * s + 12):
             to.sums[link.parent, j] += out[j]
 
