@@ -318,7 +318,7 @@ def test_loops_are_closed_as_well_as_the_tolerance_asks_for() -> None:
 
 
 @pytest.mark.parametrize("integrator", INTEGRATORS)
-@pytest.mark.parametrize("name", ["planar", "branched"])
+@pytest.mark.parametrize("name", ["planar", "free", "coupled"])
 def test_derivatives_of_steps_with_loops(integrator: str, name: str) -> None:
     """Differences of steps along what constraints leave free; starts are projected onto these."""
     if name == "planar":  # with redundant rows
@@ -326,7 +326,7 @@ def test_derivatives_of_steps_with_loops(integrator: str, name: str) -> None:
         sim = MinimalSimulation(robot, 2e-3, integrator=integrator, tolerance=1e-12)
         sim.run(0.05)
     else:
-        robot, q, v = robot_with_loops(coupled=True)
+        robot, q, v = robot_with_loops(name == "free", name == "coupled")
         sim = simulation_for_tests(robot, q, v, 0.01, integrator, 2)
         sim.step(np.random.default_rng(1).normal(size=robot.nu))
     nv, tangent, tau, one = robot.nv, sim.dynamics, np.array(sim.torques)[: robot.nv], sim.copy()
