@@ -13,7 +13,7 @@ from robosim.kernels.compiler.addresses import load
 from robosim.kernels.compiler.cache import named
 from robosim.kernels.compiler.jit import entry
 from robosim.kernels.compiler.lanes import lanes
-from robosim.kernels.minimal.columns import linearized_points
+from robosim.kernels.minimal.columns import FEW, linearized_points
 from robosim.runtime.duals import kind_of_lanes
 from robosim.runtime.handles import Handle
 from robosim.runtime.wide import vector_of
@@ -27,14 +27,16 @@ class Columns(NamedTuple):
     changes: Array  # (2 nv + nu, 2 nv) result: q and v at the end by q, v and torques
     points: Array  # (2 nv + nu, s, nv) control points less q, or none (0, s, nv)
     M: Array  # (n, nv) momenta at the knot by velocities
-    D: Array  # (n, nv) and by coordinates
+    D: Array  # (n, nv, 1) and by coordinates
     by_q: Array  # (n, s + 1, nv) equations and momenta at the end by q, the rest held
+    by_x: Array  # (n, n, s) momenta at the end by unknowns, where these are few
     slopes: Array  # (n, s + 1) forces along coordinates by these
     dampings: Array  # (n, s + 1) and by rates
     alone: Array  # (s + 1, n + 1, 6, 6) inertia of a link
     beyond: Array  # (s + 1, n + 1, 6, 6) with all beyond it
     turned: Array  # (s + 1, n + 1, 6, 6) held impulses by turns, of a link
     turned_beyond: Array  # (s + 1, n + 1, 6, 6)
+    pairs: Array  # (s + 1, 4) products of a pair of links
     passed: Array  # (s + 1, 6) momenta that a link passes on
     pushed: Array  # (s + 1, 6) and impulses
     spins: Array  # (s + 1, 6) what rows of a link take of motions
@@ -48,6 +50,7 @@ class Columns(NamedTuple):
     z: Any  # (n + 1, m)
     dx: Any  # (n, s)
     sums: Any  # (n + 1, 6 (s + 2)) momenta at control points, impulses at the last one
+    turning: Any  # (nv, 1) coordinates at the end
     zero: Any  # (1,)
 
 
@@ -79,11 +82,11 @@ class ColumnStep:
         inertia, six = (points, n + 1, 6, 6), (points, 6)
         columns = 2 * nv + len(motors)
         shapes = (
-            (columns, 2 * nv), (0 if seen is None else columns, s, nv), (n, nv), (n, nv),
-            (n, points, nv), (n, points), (n, points), inertia, inertia, inertia, inertia,
-            six, six, six, six, six, (3, 6),
+            (columns, 2 * nv), (0 if seen is None else columns, s, nv), (n, nv), (n, nv, 1),
+            (n, points, nv), (n, n if n * s <= FEW else 0, s), (n, points), (n, points),
+            inertia, inertia, inertia, inertia, (points, 4), six, six, six, six, six, (3, 6),
         )  # fmt: skip
-        wide = (n, s), n, (n + 1, m), (n + 1, m), (n, s), (n + 1, 6 * (s + 2)), 1
+        wide = (n, s), n, (n + 1, m), (n + 1, m), (n, s), (n + 1, 6 * (s + 2)), (nv, 1), 1
         arrays = [in_lines(np.zeros(shape)) for shape in shapes]
         arrays += [in_lines(np.zeros(shape, vector_of(lanes))) for shape in wide]
         self._to = Handle(Columns(motors, *arrays))
