@@ -337,7 +337,7 @@ def solve_columns(segments, e, s, r, l, z, dx):  # noqa: E741
         moves = link.v >= 0
         if moves:
             for g in range(rows):
-                dx[i, g] = with_products(dx[i, g], e.X[i, g], z[link.parent, :m])
+                dx[i, g] = with_products(dx[i, g], e.X[i, g, :m], z[link.parent, :m])
         for j in range(m):
             total = z[link.parent, j]
             if moves and j < first:
