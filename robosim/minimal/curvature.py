@@ -81,7 +81,8 @@ class CurvedStep:
             (n + 1, 6, 6), (n + 1, 6, 6), (n + 1, 3), (n + 1, 3), (n + 1, 3, 3), (n + 1, 3, 3),
             (n + 1, 3, 3), (6, 6), (4, 6),
         )  # fmt: skip
-        self._seen = Handle(Seen(aligned((at, n), NODE), *map(np.zeros, shapes)))
+        arrays: list[Array] = [np.zeros(shape) for shape in shapes]
+        self._seen = Handle(Seen(aligned((at, n), NODE), *arrays))
         self.step = ColumnStep(parts, motors, self._seen)
         self._parts, self._shape = Handle(parts), (s, nv, len(motors))
         self._moving = np.zeros(nv, dtype=np.int64)  # link of each velocity

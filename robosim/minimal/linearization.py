@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from robosim.compiled.records.step import INFO
 from robosim.control.controllers import PD
+from robosim.dynamics import Dynamics
 from robosim.errors import OptionError
 from robosim.kernels.compiler.duals import DIRECTIONS
 from robosim.kernels.status import CONVERGED
@@ -225,7 +226,7 @@ class MinimalLinearizer(Linearizer[Linearizable]):
         """
         robot, motors = self.robot, np.asarray(self.robot.actuated, dtype=np.int64)
         nv, size = robot.nv, 2 * robot.nv + robot.nu
-        q, v, move = sim.q, sim.v, sim.dynamics.integrate
+        q, v, move = sim.q, sim.v, Dynamics(robot).integrate
         found = np.zeros((len(multipliers), size, size))
 
         def weighed(change: Array) -> Array:
