@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from robosim.loaders.writers import convert, save
     from robosim.log import Log
     from robosim.minimal import MinimalSimulation
+    from robosim.minimal.second import second_derivatives
     from robosim.peers.comparison import Comparison
     from robosim.peers.conversions import from_mujoco, from_pinocchio, to_mujoco, to_pinocchio
     from robosim.reduced import PointForce, ReducedSimulation
@@ -81,6 +82,7 @@ _LAZY = {
     "linearize": "robosim.linearization.linearization",
     "load": "robosim.loaders",
     "save": "robosim.loaders.writers",
+    "second_derivatives": "robosim.minimal.second",
     "to_mujoco": "robosim.peers.conversions",
     "to_pinocchio": "robosim.peers.conversions",
     "warmup": "robosim.batch",
@@ -151,6 +153,7 @@ __all__ = [
     "linearize",
     "load",
     "save",
+    "second_derivatives",
     "to_mujoco",
     "to_pinocchio",
     "warmup",

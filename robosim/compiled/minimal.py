@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from robosim.compiled.arrays import aligned
+from robosim.compiled.arrays import LINE, aligned
 from robosim.compiled.records.graph import ROW
 from robosim.compiled.records.joint import MOTION, SERVO
 from robosim.compiled.records.minimal import BASE, CHORD, NODE, TURN_POINT
@@ -60,6 +60,8 @@ class Elimination(NamedTuple):
 
     Each link has s unknowns dx, a motion z = z_parent + B^T dx of m numbers, and a response
     f = N z + l to this motion. Its rows of the system are r + A f + C z + L dx = 0.
+
+    In memory rows of m numbers have zeros after them, up to a multiple of eight (`LINE`).
     """
 
     N: Array  # (n + 1, m, m), of a link and all beyond it
@@ -101,6 +103,7 @@ class Multipliers(NamedTuple):
     impulse: Array  # (m,)
     tried: Array  # (m,)
     change: Array  # (m,) direction of the impulses
+    kept: Array  # (m,) impulses that were added to the momenta of the knot
 
 
 class Law(NamedTuple):
@@ -164,17 +167,18 @@ class Minimal(NamedTuple):
 
 def make_elimination(n: int, m: int, s: int) -> Elimination:
     """Memory for n links."""
+    wide = -(-m // LINE) * LINE
     return Elimination(
-        N=np.zeros((n + 1, m, m)),
-        A=np.zeros((n, s, m)),
-        B=np.zeros((n, s, m)),
-        C=np.zeros((n, s, m)),
-        H=np.zeros((n, s, m)),
+        N=np.zeros((n + 1, m, wide)),
+        A=np.zeros((n, s, wide)),
+        B=np.zeros((n, s, wide)),
+        C=np.zeros((n, s, wide)),
+        H=np.zeros((n, s, wide)),
         L=np.zeros((n, s, s)),
-        X=np.zeros((n, s, m)),
+        X=np.zeros((n, s, wide)),
         r=np.zeros((n, s)),
-        l=np.zeros((n + 1, m)),
-        z=np.zeros((n + 1, m)),
+        l=np.zeros((n + 1, wide)),
+        z=np.zeros((n + 1, wide)),
         dx=np.zeros((n, s)),
     )
 
@@ -188,7 +192,7 @@ def make_rotations(tree: Tree, m: int, s: int) -> Rotations:
 
 def make_multipliers(m: int, n: int) -> Multipliers:
     """Memory for m constraints of n links."""
-    shapes = (m, n), (m, n), (m, m), m, (m, n), (m, n), n, (m, m), m, m, m, m, m
+    shapes = (m, n), (m, n), (m, m), m, (m, n), (m, n), n, (m, m), m, m, m, m, m, m
     return Multipliers(*(np.zeros(shape) for shape in shapes))
 
 

@@ -108,7 +108,7 @@ def linearize(
     given = contact_speed, tuple(parameters), controller is not None
     one: Any = sim
     if _is_simulation(one):
-        return _linearizer_of(one, *given).at(one, torques, controller)
+        return linearizer_of(one, *given).at(one, torques, controller)
     return stacked(refuse_failed(_of_several(one, given, torques, controller)))
 
 
@@ -131,7 +131,7 @@ def linearize_rows(
 ) -> list[Linearization | ConvergenceError]:
     """As `linearize_each`, of states q (n, nq), v (n, nv) that a simulation has been at."""
     workers: list[Any] = [
-        _linearizer_of(sim, contact_speed, (), False, worker=k)
+        linearizer_of(sim, contact_speed, (), False, worker=k)
         for k in range(threads_for(len(q), threads))
     ]
 
@@ -193,7 +193,7 @@ def _of_several(
         return _of_alike(sims, given, getattr(one, "threads", 1), rows, controller)
     found = []
     for each, tau in zip(sims, rows, strict=True):
-        found += _linearizer_of(each, *given).of_all((each,), (tau,), controller)
+        found += linearizer_of(each, *given).of_all((each,), (tau,), controller)
     return found
 
 
@@ -226,7 +226,7 @@ def _of_alike(
 ) -> list[Linearization | ConvergenceError]:
     """Of simulations that are alike, by threads that have memory of their own."""
     threads = threads_for(len(sims), threads)
-    workers = [_linearizer_of(sims[0], *given, worker=k) for k in range(threads)]
+    workers = [linearizer_of(sims[0], *given, worker=k) for k in range(threads)]
 
     def take(
         worker: Linearizer[Any], rows: Sequence[tuple[Any, Any]]
@@ -261,13 +261,14 @@ def side_by_side(
     return found
 
 
-def _linearizer_of(
+def linearizer_of(
     sim: Differentiable,
     contact_speed: float | None,
     parameters: tuple[str, ...],
     pd: bool,
     worker: int = 0,
 ) -> Linearizer[Any]:
+    """Memory for derivatives of simulations as this one, made once for each worker."""
     known = _LINEARIZERS.setdefault(sim.engine, {})
     key = contact_speed, parameters, pd
     if (*key, worker) not in known:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from robosim.compiled.minimal import Elimination, Minimal, Options, Rotations
+from robosim.compiled.minimal import Elimination, Minimal, Multipliers, Options, Rotations
 from robosim.kernels.compiler.addresses import load
 from robosim.kernels.compiler.cache import named
 from robosim.kernels.compiler.jit import entry
@@ -39,6 +39,10 @@ class MinimalDuals(NamedTuple):
     pd: NDArray[np.void]
     solution: Array  # (s + 1, n) coordinates at the control points of the plain step
     velocities: Array  # (nv,) velocities at its end
+    answers: Array | None  # (m, n) and
+    factors: Array | None  # (m, m) of the constraints at its beginning, in `Multipliers`
+    impulse: Array | None  # (m,) impulses of the constraints at its beginning,
+    kept: Array | None  # (m,) and at its end
 
 
 class MinimalDualStep:
@@ -54,9 +58,21 @@ class MinimalDualStep:
 
     def __init__(self, parts: Minimal, directions: int, gains: NDArray[np.void]) -> None:
         state, loads, work = parts.state, parts.loads, parts.work
-        nq, nv, width = len(state.q), len(state.v), len(state.q) + 2 * len(state.v)
+        nq, nv = len(state.q), len(state.v)
+        width = nq + nv + len(loads.tau)
         # Without the eliminations, whose factors are large.
-        wide = widened(work._replace(mass=None, step=None, rotations=None))  # type: ignore[arg-type]
+        held, wide_held, known = work.multipliers, None, (None,) * 4
+        if held is not None:
+            wide_held = widened(held)._replace(
+                answers=held.answers,
+                factors=held.factors,
+                columns=held.columns,
+                matrix=held.matrix,
+            )
+            begun = np.zeros_like(held.answers), np.zeros_like(held.factors)
+            known = *begun, held.impulse, held.kept  # type: ignore[assignment]
+        bare = work._replace(mass=None, step=None, rotations=None, multipliers=None)  # type: ignore[arg-type]
+        wide = widened(bare)
         turning = work.rotations
         if turning is not None:
             turning = Rotations(_sides(turning.links), widened(turning.points))
@@ -64,7 +80,12 @@ class MinimalDualStep:
             widened(parts.model),
             widened(state),
             widened(loads),
-            wide._replace(mass=_sides(work.mass), step=_sides(work.step), rotations=turning),
+            wide._replace(
+                mass=_sides(work.mass),
+                step=_sides(work.step),
+                rotations=turning,
+                multipliers=wide_held,
+            ),
             parts.options,
             nq,
             nv,
@@ -76,12 +97,19 @@ class MinimalDualStep:
             widened(gains),
             work.x,
             state.v,
+            *known,
         )
         self._handle = Handle(self.parts)
         kind, _ = kind_of_duals(self._handle)
         if kind not in _STEP_FUNCTIONS:
             _STEP_FUNCTIONS[kind] = _make_step_function(kind)
         self._run = _STEP_FUNCTIONS[kind]
+
+    def begin(self, held: Multipliers | None) -> None:
+        """Take over the constraints at the beginning of the step."""
+        if held is not None and self.parts.answers is not None:
+            self.parts.answers[:] = held.answers
+            self.parts.factors[:] = held.factors  # type: ignore[index]
 
     def take(self) -> int:
         """Take the step along all directions; returns its status."""

@@ -10,19 +10,22 @@ solution. Either takes O(n^2) for a chain of n links, as [Fan2018, Algorithm 2].
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from robosim.compiled.records.step import INFO
 from robosim.control.controllers import PD
-from robosim.description.mechanism import Mechanism
-from robosim.errors import ModelError, OptionError
+from robosim.dynamics import Dynamics
+from robosim.errors import OptionError
 from robosim.kernels.compiler.duals import DIRECTIONS
 from robosim.kernels.status import CONVERGED
 from robosim.linearization.linearizer import Linearizable, Linearization, Linearizer, Tangent
 from robosim.linearization.parameters import slopes_of
 from robosim.minimal.columns import ColumnStep
+from robosim.minimal.curvature import CurvedStep
 from robosim.minimal.duals import MinimalDualStep
 from robosim.minimal.engine import Engine
 from robosim.runtime.duals import assign_numbers
@@ -32,20 +35,12 @@ from robosim.simulation.loads import Held
 from robosim.validation import Array
 
 NOT_THERE = ("friction", "dry_friction")  # kinds of parameters that are not part of the equations
+STEP = 3e-3  # [rad, m, m/s, N m and so on] of differences, whose error is of its sixth power
+PLACES = ((1, 45.0), (2, -9.0), (3, 1.0))  # of these, on either side, and factors over 60
 
 
-def check_derivatives(
-    robot: Mechanism, contact_speed: float | None, parameters: tuple[str, ...]
-) -> None:
+def check_derivatives(contact_speed: float | None, parameters: tuple[str, ...]) -> None:
     """Raise errors for derivatives that are not available; see `MinimalSimulation.linearizer`."""
-    held = [f"joint '{joint.name}'" for joint in robot.loop_joints]
-    held += [f"joint '{coupling.joint}'" for coupling in robot.couplings]
-    if held:
-        raise ModelError(
-            "ties coordinates to each other, and steps in joint coordinates have no derivatives "
-            "with that: use robosim.Simulation, which has them",
-            element=held[0],
-        )
     if contact_speed is not None:
         raise OptionError(
             f"contact_speed ({contact_speed!r} m/s) smooths contacts, which a MinimalSimulation "
@@ -57,6 +52,18 @@ def check_derivatives(
                 f"'{name}' is not part of the equations of a MinimalSimulation, which has neither "
                 "contacts nor dry friction: use robosim.Simulation"
             )
+
+
+@dataclass(frozen=True)
+class There:
+    """A simulation in another state."""
+
+    sim: Linearizable
+    q: Array
+    v: Array
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.sim, name)
 
 
 class MinimalLinearizer(Linearizer[Linearizable]):
@@ -84,6 +91,7 @@ class MinimalLinearizer(Linearizer[Linearizable]):
         self._gains = self._held.gains if pd else self._held.no_gains[:0]
         self._info = np.zeros(1, dtype=INFO)
         self._columns: ColumnStep | None = None
+        self._curved: CurvedStep | None = None
         if not pd and ColumnStep.may_take(parts):
             self._columns = ColumnStep(parts, np.asarray(robot.actuated, dtype=np.int64))
         self._begins = np.zeros(robot.nq), np.zeros(robot.nv)
@@ -106,6 +114,12 @@ class MinimalLinearizer(Linearizer[Linearizable]):
     def _solve(self, sim: Linearizable, full: Array, controller: PD | None) -> tuple[Array, Array]:
         """Take the step in plain numbers, with its factors; returns the q and v before the step."""
         twin, (q, v) = self._twin, self._begin(sim, full, controller)
+        held = twin.parts.work.multipliers
+        if held is not None and twin.calls.start(twin.address) == 0:
+            for step in (self._step, self._other):
+                if step is not None:
+                    step.begin(held)
+            twin.parts.state.q[:], twin.parts.state.v[:] = q, v
         if twin.calls.solve(twin.address, self._gains, self._info) != CONVERGED:
             raise twin.failure(self._info[0])
         return q, v
@@ -168,11 +182,14 @@ class MinimalLinearizer(Linearizer[Linearizable]):
     def _in_closed_form(self, sim: Linearizable, full: Array) -> Linearization:
         """By `ColumnStep`, which takes the step itself."""
         assert self._columns is not None
+        return self._taken(self._columns, sim, full)
+
+    def _taken(self, step: ColumnStep, sim: Linearizable, full: Array) -> Linearization:
         twin, base = self._twin, 2 * self.robot.nv
         self._begins = self._begin(sim, full, None)
-        if self._columns.take(self._info) != CONVERGED:
+        if step.take(self._info) != CONVERGED:
             raise twin.failure(self._info[0])
-        changes, state = self._columns.changes, twin.parts.state
+        changes, state = step.changes, twin.parts.state
         return Linearization(
             state.q.copy(),
             state.v.copy(),
@@ -183,6 +200,48 @@ class MinimalLinearizer(Linearizer[Linearizable]):
             (),
             tuple,  # there are no contacts
         )
+
+    def second(
+        self, sim: Linearizable, multipliers: Array, torques: ArrayLike | None
+    ) -> tuple[Linearization, Array]:
+        """A step to first order, and second derivatives (m, 2 nv + nu, 2 nv + nu).
+
+        The latter weighed by each row of multipliers (m, 2 nv).
+        """
+        full = self._forces(sim, torques, None)
+        if self._columns is None or not CurvedStep.may_take(self._twin.parts):
+            forces = full[: self.robot.nv]
+            return self.at(sim, forces, None), self._by_differences(sim, multipliers, forces)
+        if self._curved is None:
+            motors = np.asarray(self.robot.actuated, dtype=np.int64)
+            self._curved = CurvedStep(self._twin.parts, motors)
+        first = self._taken(self._curved.step, sim, full)
+        return first, np.stack([self._curved.weighed(row) for row in multipliers])
+
+    def _by_differences(self, sim: Linearizable, multipliers: Array, full: Array) -> Array:
+        """Of first derivatives at states and torques on either side.
+
+        In coordinates along which a free rotation turns at a constant rate, second derivatives are
+        the symmetric part of what these change.
+        """
+        robot, motors = self.robot, np.asarray(self.robot.actuated, dtype=np.int64)
+        nv, size = robot.nv, 2 * robot.nv + robot.nu
+        q, v, move = sim.q, sim.v, Dynamics(robot).integrate
+        found = np.zeros((len(multipliers), size, size))
+
+        def weighed(change: Array) -> Array:
+            tau = full.copy()
+            tau[motors] += change[2 * nv :]
+            there = There(sim, move(q, change[:nv]), v + change[nv : 2 * nv])
+            first = self.at(there, tau, None)
+            return np.asarray(multipliers @ np.hstack((first.A, first.B)))
+
+        for k in range(size):
+            for places, factor in PLACES:
+                change = np.zeros(size)
+                change[k] = places * STEP
+                found[:, k] += factor / (60.0 * STEP) * (weighed(change) - weighed(-change))
+        return 0.5 * (found + found.transpose(0, 2, 1))
 
     def _by_parameters(self, changes: Callable[[MinimalDualStep], Array]) -> Array:
         """Derivatives (2 nv, np) by the parameters, several directions at a time."""

@@ -189,12 +189,10 @@ class MinimalSimulation(Contactless):
         OptionError
             For a contact_speed, and for parameters of contacts and dry friction, which are not
             part of the equations.
-        ModelError
-            For a robot with loops or couplings.
         """
         from robosim.minimal.linearization import MinimalLinearizer, check_derivatives
 
-        check_derivatives(self.robot, contact_speed, parameters)
+        check_derivatives(contact_speed, parameters)
         return MinimalLinearizer(self.engine, self.held, parameters, pd)
 
 

@@ -21,7 +21,16 @@ from joint_lagrangian import (
     slopes,
 )
 
-from robosim import Coupling, Mechanism, MinimalSimulation, ModelError, Simulation, StateError
+from robosim import (
+    Coupling,
+    Mechanism,
+    MinimalSimulation,
+    ModelError,
+    Simulation,
+    StateError,
+    linearize,
+    second_derivatives,
+)
 from robosim.compiled.minimal import Multipliers
 from robosim.experiments.four_bar import RATES, START, reference
 from robosim.inverse_kinematics.pose_constraints import PoseConstraints
@@ -306,3 +315,67 @@ def test_loops_are_closed_as_well_as_the_tolerance_asks_for() -> None:
     iterations = [int(sim.run(0.3).iterations.sum()) for sim in (coarse, fine)]
     assert 2 * iterations[0] <= iterations[1]
     assert fine.constraint_violation() < 1e-13 < coarse.constraint_violation() < 1e-4 * 0.01
+
+
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+@pytest.mark.parametrize("name", ["planar", "free", "coupled"])
+def test_derivatives_of_steps_with_loops(integrator: str, name: str) -> None:
+    """Differences of steps along what constraints leave free; starts are projected onto these."""
+    if name == "planar":  # with redundant rows
+        robot = double_four_bar(2.5)
+        sim = MinimalSimulation(robot, 2e-3, integrator=integrator, tolerance=1e-12)
+        sim.run(0.05)
+    else:
+        robot, q, v = robot_with_loops(name == "free", name == "coupled")
+        sim = simulation_for_tests(robot, q, v, 0.01, integrator, 2)
+        sim.step(np.random.default_rng(1).normal(size=robot.nu))
+    nv, tangent, tau, one = robot.nv, sim.dynamics, np.array(sim.torques)[: robot.nv], sim.copy()
+    q, v = np.array(sim.q), np.array(sim.v)
+    wrenches = sim.engine.parts.loads.external["w"].copy()
+    rows = dense(sim, multipliers_of(sim).begin)
+    left = np.linalg.svd(rows)[2][np.linalg.matrix_rank(rows, tol=1e-9) :].T  # free directions
+
+    def start(x: Array) -> tuple[Array, Array]:
+        one.set_state(tangent.integrate(q, x[:nv]), v + x[nv:])
+        one.engine.parts.loads.external["w"] = wrenches
+        return np.array(one.q), np.array(one.v)
+
+    def end(x: Array, forces: Array) -> tuple[Array, Array]:
+        start(x)
+        one.step(forces)
+        return np.array(one.q), np.array(one.v)
+
+    nothing = np.zeros(2 * nv)
+    here, there = start(nothing), end(nothing, tau)
+
+    def change(before: tuple[Array, Array], after: tuple[Array, Array]) -> Array:
+        return np.concatenate((tangent.difference(before[0], after[0]), after[1] - before[1]))
+
+    found = linearize(sim, tau)
+    changes = np.zeros((2 * nv, 2 * left.shape[1]))
+    changes[:nv, : left.shape[1]] = changes[nv:, left.shape[1] :] = left
+
+    def starts(y: Array) -> Array:
+        return change(here, start(changes @ y))
+
+    def ends(y: Array) -> Array:
+        return change(there, end(changes @ y, tau))
+
+    y = np.zeros(changes.shape[1])
+    expected, begun = slopes(ends, y, 1e-3), slopes(starts, y, 1e-3)
+    size = np.abs(expected).max()
+    np.testing.assert_allclose(found.A @ begun, expected, rtol=0, atol=1e-7 * size)
+    np.testing.assert_allclose(found.A @ changes, expected, rtol=0, atol=1e-7 * size)
+
+    def forced(u: Array) -> Array:
+        forces = tau.copy()
+        forces[robot.actuated] += u
+        return change(there, end(nothing, forces))
+
+    if robot.nu:
+        expected = slopes(forced, np.zeros(robot.nu), 1e-3)
+        size = np.abs(expected).max()
+        np.testing.assert_allclose(found.B, expected, rtol=0, atol=1e-7 * size)
+    with pytest.raises(ModelError, match="second derivatives are for trees") as raised:
+        second_derivatives(sim, nothing)
+    assert raised.value.element is not None

@@ -165,6 +165,37 @@ def add_scaled(typing_context, row, factor, other):
 
 
 @intrinsic
+def add_products(typing_context, row, one, other):
+    """row + one * other, number by number, of all eight that are in memory."""
+
+    def generate(context, builder, signature, args):
+        fused = products(context, builder, row.element)[1]
+        return each(builder, fused, args[1], args[2], args[0])
+
+    return row(row, row, row), generate
+
+
+@intrinsic
+def total_of(typing_context, row):
+    """The sum of a row's numbers, of all eight that are in memory."""
+
+    def generate(context, builder, signature, args):
+        total = args[0]
+        if total.type == EIGHT:
+            for half in (4, 2, 1):
+                other = chosen(builder, total, [*range(half, 2 * half), *range(LINE - half)])
+                total = builder.fadd(total, other)
+            return builder.extract_element(total, ir.Constant(INDEX, 0))
+        entries = [builder.extract_value(total, k) for k in range(SIZE)]
+        total = entries[0]
+        for entry in entries[1:]:
+            total = builder.fadd(total, entry)
+        return total
+
+    return row.element(row), generate
+
+
+@intrinsic
 def sum_rows(typing_context, row, other):
     """row + other."""
 

@@ -12,7 +12,7 @@ Directions are columns, as many at a time as a number has lanes: by q, then by v
 
 from robosim.kernels.compiler.jit import kernel, stage
 from robosim.kernels.compiler.lanes import WIDTH, lane, with_lane
-from robosim.kernels.equations.algebra import fill
+from robosim.kernels.equations.algebra import assign, fill
 from robosim.kernels.equations.vectors import dot6
 from robosim.kernels.minimal.forces import forces_along, held_answer
 from robosim.kernels.minimal.knot import move_at_knot
@@ -21,6 +21,9 @@ from robosim.kernels.minimal.run import start
 from robosim.kernels.minimal.step import add_rest, begin_knot, factor_step, find_points, move_on
 from robosim.kernels.minimal.twists import bracket_back
 from robosim.kernels.status import CONVERGED, SINGULAR
+
+FEW = 160  # unknowns of a step whose answers at the end are found by pairs of links
+ROWS = 4  # of these at a time
 
 
 @kernel
@@ -32,16 +35,18 @@ def with_products(total, c, x):
 
 
 @stage
-def linearized_points(on, to, info):
+def linearized_points(on, to, seen, info):
     """A step from the state's q and v; to.changes (columns, 2 nv) = where it leads. A status.
 
-    The state is then that at the end.
+    The state is then that at the end. Where they are `seen`, links are kept for
+    `robosim.kernels.minimal.curvature`: at the control points, the beginning and the end.
     """
     segments = on.model.segments
     if start(on) != 0:
         info.status = SINGULAR
         return info.status
     move_at_knot(on)
+    keep_links(on, seen, 0, on.work.x.shape[0])
     sum_inertias(on, to, 1)
     momenta_by_pairs(on, to)
     info.status = find_points(on, info)
@@ -50,6 +55,8 @@ def linearized_points(on, to, info):
     if info.status != CONVERGED:
         return info.status
     s, nv = on.work.x.shape[0] - 1, on.state.v.shape[0]
+    for a in range(s + 1):
+        keep_links(on, seen, a, a)
     sum_inertias(on, to, s + 1)
     sum_answers(on, to)
     for i in range(segments.shape[0]):
@@ -59,19 +66,42 @@ def linearized_points(on, to, info):
     for first in range(0, columns, WIDTH):
         load_columns(on, to, first)
         solve_columns(segments, on.work.step, s, to.r, to.l, to.z, to.dx)
-        end_columns(on, to, first)
+        if by_pairs(on):
+            end_by_pairs(on, to, first)
+        else:
+            end_columns(on, to, first)
     add_rest(on)
     move_on(on)
     info.status = begin_knot(on)
     if info.status != CONVERGED:
         return info.status
     move_at_knot(on)
+    keep_links(on, seen, 0, s + 2)
     sum_inertias(on, to, 1)
+    if by_pairs(on):
+        momenta_by_pairs(on, to)
     for first in range(0, columns, WIDTH):
-        leave_velocities(on, to, first)
+        if by_pairs(on):
+            leave_by_pairs(on, to, first)
+        else:
+            leave_velocities(on, to, first)
         solve_columns(segments, on.work.mass, 0, to.r, to.l, to.z, to.dx)
         read_velocities(on, to, first)
     return info.status
+
+
+@kernel
+def keep_links(on, seen, a, at):
+    """Keep where links are and how they move at control point a, if they are seen."""
+    if seen is not None:
+        for i in range(on.model.segments.shape[0]):
+            own, kept = on.work.nodes[a, i], seen.nodes[at, i]
+            for k in range(3):
+                assign(own.R[k], kept.R[k])
+            assign(own.p, kept.p)
+            assign(own.S, kept.S)
+            assign(own.rate, kept.rate)
+            assign(own.V, kept.V)
 
 
 @kernel
@@ -139,9 +169,9 @@ def momenta_by_pairs(on, to):
             v = segments[j].v
             if v >= 0:
                 to.M[i, v] = to.M[j, link.v] = dot6(to.t[0], other.S)
-                to.D[i, v] = dot6(to.t[0], other.rate)
+                to.D[i, v, 0] = dot6(to.t[0], other.rate)
                 if j != i:
-                    to.D[j, link.v] = dot6(other.S, to.t[1])
+                    to.D[j, link.v, 0] = dot6(other.S, to.t[1])
             j = segments[j].parent
         to.M[i, link.v] += on.model.coordinates[link.v].armature
 
@@ -175,21 +205,72 @@ def pair_up(on, to, i):
         v = segments[j].v
         if v >= 0:
             for a in range(last + 1):
-                other, part = nodes[a, j], rule.w[a] * dt
-                own = dot6(to.rates[a], other.rate) + dot6(to.turns[a], other.S)
-                back = part * dot6(other.rate, to.passed[a]) + dot6(other.S, to.pushed[a])
+                other, of = nodes[a, j], to.pairs[a]
+                of[0] = dot6(other.S, to.spins[a])
+                of[1] = dot6(other.rate, to.spins[a])
+                of[2] = dot6(other.S, to.passed[a])
+                of[3] = rule.w[a] * dt * dot6(other.rate, to.passed[a])
+            for a in range(last + 1):
+                own = to.pairs[a, 3] + dot6(to.turns[a], nodes[a, j].S)
+                back = to.pairs[a, 3] + dot6(to.pushed[a], nodes[a, j].S)
                 for b in range(last + 1):
-                    point = nodes[b, j]
-                    own += rule.a[a, b] * dot6(to.spins[b], point.rate)
-                    back += rule.a[a, b] * dot6(point.S, to.passed[b])
+                    own += rule.a[a, b] * to.pairs[b, 1]
+                    back += rule.a[a, b] * to.pairs[b, 2]
                 to.by_q[i, a, v] = own
                 if j != i:
                     to.by_q[j, a, link.v] = back
+            if by_pairs(on):
+                pair_ends(on, to, i, j)
         j = segments[j].parent
     for a in range(last + 1):
         _, slope, damping = forces_along(on, i, a, on.work.x[a, i], on.work.rates[a, i])
         to.slopes[i, a], to.dampings[i, a] = slope, damping
         to.by_q[i, a, link.v] += rule.w[a] * dt * slope
+    for g in range(last if by_pairs(on) else 0):
+        to.by_x[i, i, g] += own_ends(on, to, i, g)
+
+
+@kernel
+def by_pairs(on):
+    """Whether momenta at the end follow from the unknowns by pairs of links, O(n^3) in all.
+
+    That takes fewer products than sums over the tree where links are few.
+    """
+    return on.model.segments.shape[0] * (on.work.x.shape[0] - 1) <= FEW
+
+
+@kernel
+def pair_ends(on, to, i, j):
+    """to.by_x of link i and one that carries it, from to.pairs: momenta at the end by unknowns."""
+    rule, dt, s = on.model.rule, on.options.dt, on.work.x.shape[0] - 1
+    w = rule.w[s] * dt
+    for g in range(1, s + 1):
+        both = 0.0
+        for a in range(s + 1):
+            both += rule.a[s, a] * rule.b[a, g] / dt * to.pairs[a, 0]
+        b = w * rule.b[s, g] / dt
+        own = both + rule.a[s, g] * to.pairs[g, 1] + b * to.pairs[s, 2]
+        back = both + rule.a[s, g] * to.pairs[g, 2] + b * to.pairs[s, 1]
+        if g == s:
+            other = on.work.nodes[s, j]
+            own += to.pairs[s, 3] + dot6(to.turns[s], other.S)
+            back += to.pairs[s, 3] + dot6(to.pushed[s], other.S)
+        to.by_x[i, j, g - 1] = own
+        if j != i:
+            to.by_x[j, i, g - 1] = back
+
+
+@kernel
+def own_ends(on, to, i, g):
+    """Momentum at the end of link i by its own unknown g, from forces along it and a rotor."""
+    rule, dt, s = on.model.rule, on.options.dt, on.work.x.shape[0] - 1
+    w, armature = rule.w[s] * dt, on.model.coordinates[on.model.segments[i].v].armature
+    answer = w * to.dampings[i, s] * rule.b[s, g + 1] / dt
+    for b in range(s + 1):
+        answer += rule.a[s, b] * armature * rule.b[b, g + 1] / dt
+    if g + 1 == s:
+        answer += w * to.slopes[i, s]
+    return answer
 
 
 @kernel
@@ -206,7 +287,7 @@ def load_columns(on, to, first):
                 continue
             if d < nv:
                 for a in range(s):
-                    more = to.D[i, d] if a == 0 else 0.0
+                    more = to.D[i, d, 0] if a == 0 else 0.0
                     to.r[i, a] = with_lane(to.r[i, a], k, to.by_q[i, a, d] + more)
                 to.ends[i] = with_lane(to.ends[i], k, to.by_q[i, s, d])
             elif d < 2 * nv:
@@ -256,7 +337,7 @@ def solve_columns(segments, e, s, r, l, z, dx):  # noqa: E741
         moves = link.v >= 0
         if moves:
             for g in range(rows):
-                dx[i, g] = with_products(dx[i, g], e.X[i, g], z[link.parent, :m])
+                dx[i, g] = with_products(dx[i, g], e.X[i, g, :m], z[link.parent, :m])
         for j in range(m):
             total = z[link.parent, j]
             if moves and j < first:
@@ -266,6 +347,50 @@ def solve_columns(segments, e, s, r, l, z, dx):  # noqa: E741
                 g = (j - first) // 6
                 total += e.B[i, g, j] * dx[i, g]
             z[i, j] = total
+
+
+@kernel
+def add_products(c, x, out):
+    """out[i] += sum over j of c[i, j] . x[j], of numbers c and of columns x and out."""
+    n, links, m = c.shape
+    i = 0
+    while i + ROWS <= n:  # several sums at a time, as each waits for its last product
+        a, b, d, e = out[i], out[i + 1], out[i + 2], out[i + 3]
+        for j in range(links):
+            for k in range(m):
+                y = x[j, k]
+                a += c[i, j, k] * y
+                b += c[i + 1, j, k] * y
+                d += c[i + 2, j, k] * y
+                e += c[i + 3, j, k] * y
+        out[i], out[i + 1], out[i + 2], out[i + 3] = a, b, d, e
+        i += ROWS
+    while i < n:
+        for j in range(links):
+            out[i] = with_products(out[i], c[i, j], x[j])
+        i += 1
+
+
+@kernel
+def end_by_pairs(on, to, first):
+    """`end_columns` by pairs of links."""
+    segments, nv, s = on.model.segments, on.state.v.shape[0], on.work.x.shape[0] - 1
+    add_products(to.by_x, to.dx, to.ends)
+    for i in range(segments.shape[0]):
+        if segments[i].v >= 0:
+            read_ends(to, i, segments[i].v, first, nv, s)
+
+
+@kernel
+def read_ends(to, i, v, first, nv, s):
+    """Changes of the coordinate of link i and of its momentum at the end, of all columns."""
+    for k in range(min(WIDTH, to.changes.shape[0] - first)):
+        d = first + k
+        moved = 1.0 if d == v else 0.0
+        to.changes[d, v] = lane(to.dx[i, s - 1], k) + moved
+        to.changes[d, nv + v] = lane(to.ends[i], k)
+        for a in range(s if to.points.shape[0] > 0 else 0):
+            to.points[d, a, v] = lane(to.dx[i, a], k)
 
 
 @kernel
@@ -291,11 +416,7 @@ def end_columns(on, to, first):
                 out[to_impulse + j] = with_products(out[to_impulse + j], M, z[at : at + 3])
         if link.v >= 0:
             end_column(on, to, i, part)
-            for k in range(min(WIDTH, to.changes.shape[0] - first)):
-                d = first + k
-                moved = 1.0 if d == link.v else 0.0
-                to.changes[d, link.v] = lane(to.dx[i, s - 1], k) + moved
-                to.changes[d, nv + link.v] = lane(to.ends[i], k)
+            read_ends(to, i, link.v, first, nv, s)
         for j in range(6 * s + 12):
             to.sums[link.parent, j] += out[j]
 
@@ -303,10 +424,9 @@ def end_columns(on, to, first):
 @kernel
 def end_column(on, to, i, part):
     """to.ends of link i, from to.sums of it and all beyond; to.sums as its parent sees them."""
-    nodes, rule, dt, link = on.work.nodes, on.model.rule, on.options.dt, on.model.segments[i]
+    nodes, rule = on.work.nodes, on.model.rule
     s, out, z = on.work.x.shape[0] - 1, to.sums[i], to.z[i]
     own, end = nodes[s, i], to.ends[i]
-    armature = on.model.coordinates[link.v].armature
     for b in range(s + 1):
         S = nodes[b, i].S
         for k in range(6):
@@ -319,17 +439,31 @@ def end_column(on, to, i, part):
         end -= part * to.t[0, k] * z[6 * s + k]
         out[6 * s + 6 + k] -= to.t[1, k] * to.dx[i, s - 1]
     for g in range(s):
-        answer = part * to.dampings[i, s] * rule.b[s, g + 1] / dt
-        for b in range(s + 1):
-            answer += rule.a[s, b] * armature * rule.b[b, g + 1] / dt
-        if g + 1 == s:
-            answer += part * to.slopes[i, s]
-        end += answer * to.dx[i, g]
+        end += own_ends(on, to, i, g) * to.dx[i, g]
         point = nodes[g + 1, i]
         bracket_back(point.S, point.mu, to.t[0])
         for k in range(6):
             out[6 * g + 6 + k] -= to.t[0, k] * to.dx[i, g]
     to.ends[i] = end
+
+
+@kernel
+def leave_by_pairs(on, to, first):
+    """`leave_velocities` by pairs of links, with to.D at the end."""
+    segments, nv = on.model.segments, on.state.v.shape[0]
+    n, count = segments.shape[0], min(WIDTH, to.changes.shape[0] - first)
+    for i in range(n):
+        v = segments[i].v
+        to.ends[i] = to.zero[0]
+        if v >= 0:
+            to.turning[v, 0] = to.zero[0]
+        for k in range(count if v >= 0 else 0):
+            d = first + k
+            to.turning[v, 0] = with_lane(to.turning[v, 0], k, to.changes[d, v])
+            to.ends[i] = with_lane(to.ends[i], k, -to.changes[d, nv + v])
+    add_products(to.D, to.turning, to.ends)
+    for i in range(n):
+        to.r[i, 0] = to.ends[i]
 
 
 @kernel

@@ -12,11 +12,11 @@ in `robosim.Simulation`.
 
 from robosim.compiled.records.minimal import COUPLED, SLIDE
 from robosim.kernels.compiler.jit import kernel
-from robosim.kernels.equations.algebra import lu, lu_solve_vector
+from robosim.kernels.equations.algebra import fill, lu, lu_solve_vector
 from robosim.kernels.equations.vectors import crossed, turned
 from robosim.kernels.minimal.elimination import solve_tree
 from robosim.kernels.minimal.knot import solve_mass
-from robosim.kernels.minimal.place import place_segment
+from robosim.kernels.minimal.place import place_segment, turn_on
 
 PASSES = 2  # of a projection: what constraints yield leaves a little of the first
 
@@ -114,6 +114,7 @@ def project_momenta(on):
     """Take from momenta and velocities at the knot what breaks constraints [mass metric]."""
     state, segments, held = on.state, on.model.segments, on.work.multipliers
     m = held.change.shape[0]
+    fill(0.0, held.kept)
     for _ in range(PASSES):
         for k in range(m):
             held.change[k] = 0.0
@@ -122,6 +123,8 @@ def project_momenta(on):
                 for k in range(m):
                     held.change[k] -= held.begin[k, i] * state.v[segments[i].v]
         lu_solve_vector(held.factors, held.change, m)
+        for k in range(m):
+            held.kept[k] += held.change[k]
         for i in range(segments.shape[0]):
             if segments[i].v >= 0:
                 for k in range(m):
@@ -183,6 +186,79 @@ def correct_direction(on):
     m, n = held.end.shape
     for i in range(n):
         held.free[i] = e.dx[i, 0] if segments[i].v >= 0 else 0.0
+    if factor_impulses(on) != 0:
+        return 1
+    for k in range(m):
+        held.change[k] = -held.value[k] - product(held.end[k], held.free)
+    lu_solve_vector(held.matrix, held.change, m)
+    add_rows(held.columns, held.change, held.free)
+    for i in range(n):
+        e.dx[i, 0] = held.free[i]
+    return 0
+
+
+@kernel
+def correct_impulses(on):
+    """Let work.step.dx meet the constraints by impulses, with the factors of `factor_impulses`."""
+    e, held, segments = on.work.step, on.work.multipliers, on.model.segments
+    for k in range(held.change.shape[0]):
+        held.change[k] = -held.value[k]
+        for i in range(segments.shape[0]):
+            if segments[i].v >= 0:
+                held.change[k] -= held.end[k, i] * e.dx[i, 0]
+    lu_solve_vector(held.matrix, held.change, held.change.shape[0])
+    for k in range(held.change.shape[0]):
+        held.impulse[k] += held.change[k]
+        for i in range(segments.shape[0]):
+            e.dx[i, 0] += held.columns[k, i] * held.change[k]
+
+
+@kernel
+def close_knot(on, answers, factors):
+    """Change coordinates so that they meet constraints at the knot, which has to be placed anew.
+
+    By rows of answers to impulses and by factors, of plain numbers.
+    """
+    held, segments, q, t = on.work.multipliers, on.model.segments, on.state.q, on.work.quaternion
+    find_rows(on, 0)
+    for k in range(held.change.shape[0]):
+        held.change[k] = -held.open_by[k]
+    lu_solve_vector(factors, held.change, held.change.shape[0])
+    for i in range(segments.shape[0]):
+        held.free[i] = 0.0
+        for k in range(held.change.shape[0]):
+            held.free[i] += answers[k, i] * held.change[k]
+    for i in range(segments.shape[0]):
+        at = segments[i].q
+        if segments[i].v >= 0 and segments[i].turn == 0:
+            q[at] += held.free[i]
+        elif segments[i].turn == 3:
+            x, y, z = held.free[i - 2], held.free[i - 1], held.free[i]
+            turn_on(x, y, z, t[0:3], q[at : at + 4])
+
+
+@kernel
+def close_velocities(on, answers, factors):
+    """Take from velocities at the knot what breaks constraints, as `close_knot`."""
+    held, segments, v = on.work.multipliers, on.model.segments, on.state.v
+    find_rows(on, 0)
+    for k in range(held.change.shape[0]):
+        held.change[k] = 0.0
+        for i in range(segments.shape[0]):
+            if segments[i].v >= 0:
+                held.change[k] -= held.begin[k, i] * v[segments[i].v]
+    lu_solve_vector(factors, held.change, held.change.shape[0])
+    for i in range(segments.shape[0]):
+        if segments[i].v >= 0:
+            for k in range(held.change.shape[0]):
+                v[segments[i].v] += answers[k, i] * held.change[k]
+
+
+@kernel
+def factor_impulses(on):
+    """How the end answers impulses of constraints, by the factors of the step; 0, or a fault."""
+    e, held, segments = on.work.step, on.work.multipliers, on.model.segments
+    m, n = held.end.shape
     for k in range(m):
         for i in range(n):
             e.r[i, 0] = held.begin[k, i]
@@ -193,11 +269,4 @@ def correct_direction(on):
         for g in range(m):
             held.matrix[k, g] = product(held.end[k], held.columns[g])
         held.matrix[k, k] += on.options.dt * on.model.constraints[k].compliance
-        held.change[k] = -held.value[k] - product(held.end[k], held.free)
-    if lu(held.matrix, m) != 0:
-        return 1
-    lu_solve_vector(held.matrix, held.change, m)
-    add_rows(held.columns, held.change, held.free)
-    for i in range(n):
-        e.dx[i, 0] = held.free[i]
-    return 0
+    return lu(held.matrix, m)

@@ -10,7 +10,17 @@ differ for a matrix that is not symmetric; otherwise [Fan2018, Algorithm B.2].
 """
 
 from robosim.kernels.compiler.jit import kernel
+from robosim.kernels.compiler.rows import (
+    add_products,
+    add_scaled,
+    read_row,
+    scaled,
+    sum_rows,
+    total_of,
+    write_row,
+)
 
+EIGHT = 8  # numbers of a row in one register
 BITS = 5  # of the number of a row
 MOST = 2**BITS - 1
 HALF = 12  # numbers in one word
@@ -76,35 +86,45 @@ def eliminate_link(on, i, N, above):
     That is where L, with what is beyond the link, has no inverse.
     """
     A, B, C, H, L, X = on.A[i], on.B[i], on.C[i], on.H[i], on.L[i], on.X[i]
-    s, m = A.shape
+    s, m, wide = A.shape[0], N.shape[0], A.shape[1]
     for a in range(s):
-        for k in range(m):
-            row, column = C[a, k], H[a, k]
+        for k in range(0, wide, EIGHT):
+            row = read_row(C[a, k : k + EIGHT])
             for j in range(m):
-                row += A[a, j] * N[j, k]
-                column += N[k, j] * B[a, j]
-            X[a, k], H[a, k] = row, column
+                row = add_scaled(row, A[a, j], read_row(N[j, k : k + EIGHT]))
+            write_row(row, X[a, k : k + EIGHT])
+        for j in range(m):
+            H[a, j] += product_of(N[j], B[a])
     for a in range(s):
         for g in range(s):
-            for k in range(m):
-                L[a, g] += X[a, k] * B[g, k]
+            L[a, g] += product_of(X[a], B[g])
     if not invert(L):
         return False
-    for k in range(m):
-        # The rows' answers are replaced by the unknowns', column by column.
+    for k in range(0, wide, EIGHT):
+        # The rows' answers are replaced by the unknowns', some columns at a time.
         for g in range(s):
-            C[g, k] = 0.0
-            for a in range(s):
-                C[g, k] -= L[g, a] * X[a, k]
+            row = scaled(-L[g, 0], read_row(X[0, k : k + EIGHT]))
+            for a in range(1, s):
+                row = add_scaled(row, -L[g, a], read_row(X[a, k : k + EIGHT]))
+            write_row(row, C[g, k : k + EIGHT])
         for g in range(s):
-            X[g, k] = C[g, k]
+            write_row(read_row(C[g, k : k + EIGHT]), X[g, k : k + EIGHT])
     for j in range(m):
-        for k in range(m):
-            total = N[j, k]
+        for k in range(0, wide, EIGHT):
+            row = sum_rows(read_row(above[j, k : k + EIGHT]), read_row(N[j, k : k + EIGHT]))
             for g in range(s):
-                total += H[g, j] * X[g, k]
-            above[j, k] += total
+                row = add_scaled(row, H[g, j], read_row(X[g, k : k + EIGHT]))
+            write_row(row, above[j, k : k + EIGHT])
     return True
+
+
+@kernel
+def product_of(a, b):
+    """a . b, of rows whose length is a multiple of eight."""
+    row = scaled(0.0, read_row(a[0:EIGHT]))
+    for k in range(0, a.shape[0], EIGHT):
+        row = add_products(row, read_row(a[k : k + EIGHT]), read_row(b[k : k + EIGHT]))
+    return total_of(row)
 
 
 @kernel
@@ -112,8 +132,9 @@ def pass_answer(on, i, parent):
     """The same for a link that does not move."""
     N, above = on.N[i], on.N[parent]
     for j in range(N.shape[0]):
-        for k in range(N.shape[1]):
-            above[j, k] += N[j, k]
+        for k in range(0, N.shape[1], EIGHT):
+            row = sum_rows(read_row(above[j, k : k + EIGHT]), read_row(N[j, k : k + EIGHT]))
+            write_row(row, above[j, k : k + EIGHT])
 
 
 @kernel

@@ -8,7 +8,7 @@ from robosim.kernels.minimal.knot import find_momenta, move_at_knot, settle
 from robosim.kernels.minimal.step import (
     add_rest,
     begin_knot,
-    factor_step,
+    factor_all,
     find_points,
     keep_constraints,
     move_on,
@@ -74,7 +74,7 @@ def factored_step(on, gains, info):
         return info.status
     control(gains, on.state, on.loads)
     info.status = find_points(on, info)
-    if info.status == CONVERGED and factor_step(on.model.rule, on) != 0:
+    if info.status == CONVERGED and factor_all(on.work.multipliers, on) != 0:
         info.status = SINGULAR
     if info.status == CONVERGED:
         add_rest(on)

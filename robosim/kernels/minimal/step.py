@@ -8,7 +8,9 @@ from robosim.kernels.minimal.constraints import (
     add_impulses,
     close_guess,
     correct_direction,
+    correct_impulses,
     factor_constraints,
+    factor_impulses,
     project_momenta,
 )
 from robosim.kernels.minimal.elimination import solve_tree
@@ -63,8 +65,17 @@ def factor_step(rule, on):
 
 
 @kernel
-def correct(rule, on):
-    """work.x += Newton's direction, by the factors that are in work.step."""
+def factor_all(held, on):
+    """`factor_step`, and how impulses of constraints answer; or a fault."""
+    failed = factor_step(on.model.rule, on)
+    if held is not None and failed == 0:
+        return factor_impulses(on)
+    return failed
+
+
+@kernel
+def correct(rule, held, on):
+    """work.x += Newton's direction, by the factors that are in work.step and of constraints."""
     work, segments = on.work, on.model.segments
     for i in range(segments.shape[0]):
         for a in range(work.residual.shape[1]):
@@ -74,6 +85,8 @@ def correct(rule, on):
         solve_tree(segments, work.step, None)
     else:
         solve_tree(segments, work.step, work.rotations.links)
+    if held is not None:
+        correct_impulses(on)
     for i in range(segments.shape[0]):
         if segments[i].v >= 0:
             for a in range(work.residual.shape[1]):
