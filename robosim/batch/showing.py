@@ -324,8 +324,7 @@ class Showing:
         stepping, points = self._stepping, self._points
         assert points is not None
         if stepping.is_apart:
-            for i, sim in enumerate(stepping.sims):
-                points.forces[i] = sim.contact_forces()
+            points.forces[:] = [sim.contact_forces() for sim in stepping.sims]
             return
         # In the first interval after a start, only half of the impulses belong to the interval.
         intervals = np.where(steps == 1, 0.5, 1.0) * stepping.timestep
