@@ -178,10 +178,10 @@ class Simulation(Knot):
             )
         if sleep is not None:
             positive("sleep", sleep)
-            if not islands or order != 2 or lanes:
+            if not islands or lanes:
                 raise OptionError(
-                    "sleep is of islands that take steps of order two, outside of lanes: leave "
-                    "islands, order and lanes as they are by default, or sleep out"
+                    "sleep is of islands, outside of lanes: leave islands and lanes as they are by "
+                    "default, or sleep out"
                 )
         CompileNotice.install()
         apart = islands and (len(units_of(robot)) > 1 or sleep is not None)

@@ -216,7 +216,7 @@ def both_solvers_move_alike(case: Case) -> bool:
 
 def what_sleeps_was_at_rest(case: Case) -> bool:
     """Islands that sleep are where they would be without, and those that do not to the bit."""
-    if case.options.get("order") == 4 or case.options.get("lanes"):
+    if case.options.get("lanes"):
         return False
     looks = 64  # steps
     sleepy, never, parts = (
