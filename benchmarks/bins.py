@@ -47,10 +47,10 @@ SCENES: dict[str, Callable[[int], Mechanism]] = {
 }
 
 
-def outcome(scene: str, seed: int, seconds: float) -> Outcome:
-    """Simulate a scene from a start that the seed tells."""
+def outcome(scene: str, seed: int, seconds: float, timestep: float | None = None) -> Outcome:
+    """Simulate a scene from a start that the seed tells, as it does the time step if None."""
     warnings.simplefilter("ignore")  # of starts in an overlap
-    sim = Simulation(SCENES[scene](seed), TIMESTEPS[seed % len(TIMESTEPS)])
+    sim = Simulation(SCENES[scene](seed), timestep or TIMESTEPS[seed % len(TIMESTEPS)])
     return follow(sim, seconds)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +14,7 @@ from robosim.description.mechanism import Mechanism
 from robosim.errors import OptionError, StateError
 from robosim.runtime.lanes import are_alike
 from robosim.simulation import Simulation
+from robosim.simulation.worlds import Worlds
 from robosim.validation import count
 
 Index = int | Sequence[int] | NDArray[Any] | None
@@ -62,12 +63,17 @@ def robots_of(robot: Mechanism | Sequence[Mechanism], n: int | None) -> list[Mec
     return list(robot)
 
 
+def is_apart(sim: Simulation) -> bool:
+    """Whether a simulation solves the units of a world apart."""
+    return isinstance(cast(Any, sim.engine), Worlds)
+
+
 def check_structure(sim: Simulation, before: Simulation, index: int) -> None:
     """Raise an OptionError if robot `index` differs from another one in more than numbers."""
     names = [(joint.name, joint.kind) for joint in sim.robot.joints]
     same = names == [(joint.name, joint.kind) for joint in before.robot.joints]
     sizes = [[a.shape for a in one.parts.state] for one in (sim, before)]
-    kinds = [one.engine.handle.kind for one in (sim, before)]
+    kinds = [one.engine.kinds for one in (sim, before)]
     if not (same and sizes[0] == sizes[1] and kinds[0] == kinds[1]):
         raise OptionError(
             f"robot {index} ('{sim.robot.name}') is built differently from robot 0 "
@@ -80,7 +86,9 @@ def model_of(robot: Mechanism, sim: Simulation, index: int) -> Model:
     if isinstance(robot, Mechanism):
         names = [[(one.name, one.kind) for one in r.joints] for r in (robot, sim.robot)]
         bodies = [[body.name for body in r.bodies] for r in (robot, sim.robot)]
-        if names[0] == names[1] and bodies[0] == bodies[1]:
+        # Models of worlds have no pairs of shapes, which are those of islands.
+        pairs = [is_apart(sim) and len(r.touching_shapes()) for r in (robot, sim.robot)]
+        if names[0] == names[1] and bodies[0] == bodies[1] and pairs[0] == pairs[1]:
             model = sim.engine.model_of(robot)
             if are_alike(model, sim.engine.parts.model):
                 return model

@@ -16,11 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robosim.batch.apart import SteppingApart
 from robosim.batch.arguments import (
     Index,
     apart,
     check_structure,
     chosen_states,
+    is_apart,
     model_of,
     robots_of,
     rows_of,
@@ -61,7 +63,7 @@ class BatchSimulation:
         Robots of a sequence must differ in numbers only, such as masses, friction or limits.
     n : int or None, number of states; for a sequence, its length
     timestep, gravity, **options
-        As for `Simulation`, but units of a world are solved together: ``islands`` is False.
+        As for `Simulation`.
     threads : int or None
         Number of threads; None: as many as there are cores.
     lanes : bool or "later"
@@ -69,6 +71,11 @@ class BatchSimulation:
         times as fast. Each state then agrees with a `Simulation` within the tolerance. If False,
         each state is stepped by itself, bit-identical to a `Simulation`. "later": as False until
         another process has compiled the kernels for lanes, then as True.
+    islands : bool
+        Whether units of a world that are apart are solved by themselves in each state, as
+        `Simulation` does, and to the same bits. Such states are not in lanes, and have no tapes. By
+        default all units of a state are solved together: ``Simulation(..., islands=False)`` is
+        equal then. Without effect on robots of one unit, unless islands `sleep`.
 
     Raises
     ------
@@ -85,10 +92,10 @@ class BatchSimulation:
         *,
         threads: int | None = None,
         lanes: bool | str = True,
+        islands: bool = False,
         **options: Any,
     ) -> None:
-        # The units of a world are solved together: a state is one system.
-        options["islands"] = False
+        options["islands"] = islands
         robots = robots_of(robot, n)
         if n is not None and len(robots) != n:
             raise OptionError(f"n is {n}, but there are {len(robots)} robots")
@@ -111,8 +118,9 @@ class BatchSimulation:
             self._sims.append(made[id(one)].copy(State(*mine)))
             self._sims[i].number = i
         all_options = {"timestep": timestep, "gravity": gravity, **options}
+        make = SteppingApart if is_apart(first) else Stepping
         now = lanes_now(lanes, robots, self._sims, all_options)
-        self._stepping = Stepping(self.robot, self._sims, self._states, self.threads, *now)
+        self._stepping = make(self.robot, self._sims, self._states, self.threads, *now)
         self._memory = BufferCache(self._sims)
         self._casting = Casting(self._stepping)
         self._named: dict[str, Controls] = {}
@@ -374,7 +382,8 @@ class BatchSimulation:
             For a wrong shape, values that are not finite, a controller in Python, or a jitted
             controller with a tape.
         StateError, OptionError
-            For a start that is not possible, a number of steps below one, or an unknown tape.
+            For a start that is not possible, a number of steps below one, an unknown tape, or a
+            tape of islands.
         """
         steps, every = count("steps", steps), count("every", every)
         if isinstance(controller, Periodic):
@@ -388,7 +397,7 @@ class BatchSimulation:
         refuse_starts(dict(enumerate(self._sims)))
         control, begin = self._controls_of(controller), self.time
         if tape:
-            check_taped(tape, every, control, self._origin)
+            check_taped(tape, every, control, self._origin, self._stepping.is_apart)
         goals, rates = control.moving_targets(begin, steps, self.timestep)
         if targets is not None:
             goals = by_step("targets", targets, self.robot, self.n, steps)

@@ -6,6 +6,7 @@ import subprocess
 from collections.abc import Sequence
 from typing import Any
 
+from robosim.batch.arguments import is_apart
 from robosim.description.mechanism import Mechanism
 from robosim.errors import OptionError
 from robosim.kernels.compiler.lanes import WIDTH
@@ -57,10 +58,12 @@ def lanes_now(
     OptionError
         For `lanes` that are neither True, nor False, nor "later".
     """
+    if isinstance(lanes, str) and lanes != "later":
+        raise OptionError(f"lanes must be True, False or 'later', not {lanes!r}")
+    if is_apart(sims[0]):
+        return False, None
     if not isinstance(lanes, str):
         return bool(lanes), None
-    if lanes != "later":
-        raise OptionError(f"lanes must be True, False or 'later', not {lanes!r}")
     if len(sims) < WIDTH or not suits_lanes([sim.parts for sim in sims[:WIDTH]]):
         return True, None
     return False, Beside(robots, options)

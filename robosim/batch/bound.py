@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -266,9 +266,9 @@ class Bound:
     def _still(self, plan: Plan, touched: list[int]) -> bool:
         """Whether a plan remains valid, as the memory of the touched states is the same."""
         stepping, sims = self._stepping, self._stepping.sims
-        kind = sims[0].engine.handle.kind
         if not self._usual or plan.lanes != stepping.lanes:
             return False
+        kind = sims[0].engine.handle.kind
         if any(sims[i].engine.counters.away or sims[i].engine.handle.kind != kind for i in touched):
             return False
         numbers = {i // WIDTH for i in touched if i < plan.alone.start}
@@ -285,8 +285,15 @@ class Bound:
     def _planned(self) -> Plan:
         """A new plan."""
         stepping, every = self._stepping, np.arange(self._stepping.n)
-        kind = stepping.sims[0].engine.handle.kind
         engines = [sim.engine for sim in stepping.sims]
+        begin = np.array([one.counters.start_time for one in engines])
+        counted = np.array([one.counters.steps for one in engines])
+        if stepping.is_apart:
+            self._usual = False
+            self._showing.plan([])
+            none, units = cast(StepFunction, None), np.zeros(0, dtype=UNIT)
+            return Plan(False, [], slice(0, stepping.n), none, [], begin, counted, units, {})
+        kind = engines[0].handle.kind
         self._usual = all(one.handle.kind == kind and not one.counters.away for one in engines)
         grouped = (
             stepping.grouped(every, np.zeros_like(every)) if stepping.lanes and self._usual else {}
@@ -335,8 +342,8 @@ class Bound:
             alone,
             step_states,
             jobs,
-            np.array([one.counters.start_time for one in engines]),
-            np.array([one.counters.steps for one in engines]),
+            begin,
+            counted,
             units_of(together, singly, step_states, each),
             limbs,
         )
@@ -384,7 +391,7 @@ class Bound:
         return [slice(*pair) for pair in pairwise(ends)]
 
     def _take_the_long_way(self, steps: int, knots: list[int]) -> None:
-        """Take the time steps if not all states have the same solver, or with samples at knots."""
+        """Take steps of states with different solvers or in islands, or with samples at knots."""
         stepping = self._stepping
         stepping.settle()
         stepping.run_sampled(self._memory, steps, self.done, knots)

@@ -129,6 +129,7 @@ class Casting:
     def poses(self) -> tuple[Array, Array]:
         """Poses (n, nb, 3) and (n, nb, 4) of the bodies, also of states that are in lanes."""
         bodies = self._stepping.states.bodies
+        self._stepping.gather()
         for g, group in self._stepping.groups.items():
             if not group.is_ahead:
                 continue

@@ -229,6 +229,7 @@ class Showing:
         ]
         # Forces of contact points are among the guesses; contacts of shapes are found in each step.
         self._has_shapes = stepping.sims[0].parts.model.collision.pairs.size > 0
+        self._has_shapes = self._has_shapes or stepping.is_apart  # which the model does not show
         by_link = CONTACT in self._kinds and not self._has_shapes
         self._points = Points(stepping) if contacts or by_link else None
         self.normal_forces: Array | None = None
@@ -280,7 +281,8 @@ class Showing:
     @property
     def shows(self) -> bool:
         """Whether there are results to update after a call."""
-        return not (self._leaving is None and self._points is None and not self._channels)
+        stays = self._leaving is None and self._points is None and not self._channels
+        return not stays or (self._stepping.is_apart and self.bodies is not None)
 
     def show(self, groups: Sequence[Group], steps: NDArray[np.int64]) -> None:
         """Update the results.
@@ -292,6 +294,7 @@ class Showing:
             Number of steps of each state since its start.
         """
         stepping = self._stepping
+        stepping.gather()
         ahead = np.array([group.is_ahead for group in groups], dtype=bool)
         if self._leaving is not None:
             if ahead.all():
@@ -302,17 +305,8 @@ class Showing:
                         leave(left)
         if self._points is None and not self._channels:
             return
-        # In the first interval after a start, only half of the impulses belong to the interval.
-        intervals = np.where(steps == 1, 0.5, 1.0) * stepping.timestep
-        alone = np.ones(stepping.n, dtype=bool)
-        alone[: len(groups) * WIDTH] = ~np.repeat(ahead, WIDTH)
-        for i in np.flatnonzero(alone):
-            parts = stepping.sims[i].parts
-            intervals[i] = force_interval(parts.state, stepping.timestep)
-            if self._points is not None:
-                self._points.take(int(i), parts.memory.guesses)
         if self._points is not None:
-            self._points.find_forces(intervals)
+            self._find_forces(groups, ahead, steps)
         if self._robots != stepping.robots:
             self._robots = stepping.robots
             self._together, self._apart = self._ways()
@@ -322,6 +316,25 @@ class Showing:
             self._read_apart()
         for sensor, values in self._rays:
             values[:] = self._samples().read(sensor).values
+
+    def _find_forces(
+        self, groups: Sequence[Group], ahead: NDArray[np.bool_], steps: NDArray[np.int64]
+    ) -> None:
+        """Forces of contact points of all states, in lanes or not."""
+        stepping, points = self._stepping, self._points
+        assert points is not None
+        if stepping.is_apart:
+            points.forces[:] = [sim.contact_forces() for sim in stepping.sims]
+            return
+        # In the first interval after a start, only half of the impulses belong to the interval.
+        intervals = np.where(steps == 1, 0.5, 1.0) * stepping.timestep
+        alone = np.ones(stepping.n, dtype=bool)
+        alone[: len(groups) * WIDTH] = ~np.repeat(ahead, WIDTH)
+        for i in np.flatnonzero(alone):
+            parts = stepping.sims[i].parts
+            intervals[i] = force_interval(parts.state, stepping.timestep)
+            points.take(int(i), parts.memory.guesses)
+        points.find_forces(intervals)
 
     def _read_together(self, rows: Any) -> None:
         robot = self._stepping.robot

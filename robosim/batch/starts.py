@@ -77,6 +77,9 @@ class Starts:
             )
         self.stepping, self.time, self.robots = stepping, time, stepping.robots
         self.q, self.v = (np.array([getattr(sim, name) for sim in made]) for name in ("q", "v"))
+        self._made = list(made) if stepping.is_apart else []
+        if self._made:
+            return  # the islands of each are restored
         arrays = written(sims[0].parts)
         words = np.array([array.nbytes // WORD for array in arrays])
         self._offsets = WORD * np.concatenate(([0], np.cumsum(words)[:-1]))
@@ -92,7 +95,7 @@ class Starts:
         self._known: dict[int, Group] = {}  # groups whose fields are known
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self.q)
 
     def put(self, which: ArrayLike, chosen: list[int]) -> None:
         """Reset chosen states of the batch to some of the starts."""
@@ -106,6 +109,11 @@ class Starts:
         stepping = self.stepping
         if len(chosen) != len(set(chosen)):
             raise StateError("a state can begin at one start only, but some are chosen twice")
+        if self._made:
+            for i, k in zip(chosen, np.broadcast_to(numbers, len(chosen)), strict=True):
+                stepping.alone(i, anew=True).restore(self._made[k])
+                stepping.begin(i)
+            return
         ahead: list[int] = []
         for i in chosen:
             group = stepping.groups.get(i // WIDTH)

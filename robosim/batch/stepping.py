@@ -61,6 +61,8 @@ class Stepping:
         Process that compiles kernels for lanes, with ``lanes="later"``.
     """
 
+    is_apart = False  # whether units of a world are solved apart, without lanes
+
     def __init__(
         self,
         robot: Mechanism,
@@ -73,7 +75,9 @@ class Stepping:
         self.robot, self.sims, self.states = robot, sims, states
         self.threads, self.lanes, self.beside = threads, lanes, beside
         self.n = len(sims)
-        self.parts = np.array([sim.engine.handle.address for sim in sims])
+        self.parts = np.zeros(self.n, dtype=np.int64)
+        for i in range(self.n):
+            self.take_up(i)
         self.groups: dict[int, Group] = {}
         self.limbs: dict[int, Limbs] = {}
         self.ahead = np.zeros(self.n, dtype=np.int64)
@@ -85,6 +89,9 @@ class Stepping:
         self.robots = 0
         self.samples: Samples | None = None  # of sensors with rays, once one has been read
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
+
+    def gather(self) -> None:
+        """Bring poses and velocities of bodies in `states` up to date, but for those in lanes."""
 
     def note_samples(self) -> None:
         """Let sensors with rays take samples of the present knots, if any keep some."""
@@ -328,8 +335,7 @@ class Stepping:
         numbers = np.array(list(groups), dtype=np.int64)
         jobs: list[Callable[[], None]] = []
         for take, these in ((work_together, numbers), (work, alone)):
-            parts = np.array_split(these, min(count, len(these)) or 1)
-            jobs += [partial(take, share) for share in parts if len(share)]
+            jobs += [partial(take, share) for share in shared_out(these, count)]
         self.do(jobs)
 
     def do(self, jobs: Sequence[Callable[[], object]]) -> None:
@@ -363,3 +369,8 @@ class Stepping:
                 self.groups[g] = Group(self.robot, parts, next(iter(self.groups.values()), None))
             grouped[g] = self.groups[g]
         return grouped
+
+
+def shared_out(numbers: NDArray[np.int64], count: int) -> list[NDArray[np.int64]]:
+    """Numbers in at most `count` parts, none of which is empty."""
+    return [part for part in np.array_split(numbers, min(count, len(numbers)) or 1) if len(part)]

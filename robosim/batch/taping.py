@@ -15,10 +15,17 @@ from robosim.errors import ControllerError, ConvergenceError, OptionError
 from robosim.simulation import Simulation
 
 
-def check_taped(tape: bool | str, every: int, control: Controls, origin: Simulation) -> None:
+def check_taped(
+    tape: bool | str, every: int, control: Controls, origin: Simulation, apart: bool
+) -> None:
     """Raise an error for a rollout that cannot have gradients."""
     if tape not in (True, "carried"):
         raise OptionError(f"tape must be a bool or 'carried', not {tape!r}")
+    if apart:
+        raise OptionError(
+            f"a taped rollout solves all units of '{origin.robot.name}' together: leave islands "
+            "and sleep out, or use linearize step by step"
+        )
     if every != 1:
         raise OptionError(f"a taped rollout needs all knots: leave every out, or 1, not {every}")
     if any(actuator.implicit for actuator in origin.robot.actuators):

@@ -140,13 +140,14 @@ class Engine(Alone):
         more = self._may_switch, options, False, self._velocity_limits
         return Engine(robot, count, solver, *more)
 
-    def change(self, robot: Mechanism, model: Model) -> None:
-        """Change to the numbers of another mechanism with this `model_of`, before a start."""
+    def changed(self, robot: Mechanism, model: Model) -> Engine:
+        """This engine, with the numbers of a mechanism with this `model_of`, before a start."""
         self.start_anew(0.0)
         self.robot, self._solvers, self._connected = robot, {}, {}
         slots = self.parts.work.slots
         slots[: len(model.contacts)] = model.contacts
         self.hand_over(self.parts._replace(model=model))
+        return self
 
     def copied(self, torques: Array, state: State | None = None) -> Engine:
         """An engine in the same state; `torques` (nv,) are those of the last step."""
@@ -224,6 +225,11 @@ class Engine(Alone):
         self.handle = Handle(parts)
         self.step_states = None  # made in the first step
         begin_compiling(self.handle)
+
+    @property
+    def kinds(self) -> tuple[int, ...]:
+        """The kind of the parts, as one of possibly several systems."""
+        return (self.handle.kind,)
 
     def start_anew(self, time: float) -> None:
         """Begin at this time [s], with the initial solver, system and counts."""

@@ -178,10 +178,10 @@ class Simulation(Knot):
             )
         if sleep is not None:
             positive("sleep", sleep)
-            if not islands or order != 2 or lanes:
+            if not islands or lanes:
                 raise OptionError(
-                    "sleep is of islands that take steps of order two, outside of lanes: leave "
-                    "islands, order and lanes as they are by default, or sleep out"
+                    "sleep is of islands, outside of lanes: leave islands and lanes as they are by "
+                    "default, or sleep out"
                 )
         CompileNotice.install()
         apart = islands and (len(units_of(robot)) > 1 or sleep is not None)
@@ -281,9 +281,9 @@ class Simulation(Knot):
     def change(self, robot: Mechanism, model: Model) -> None:
         """Change to a robot that differs in numbers only, at the present q and v."""
         q, v, time = self.q, self.v, self.time
-        self.engine.change(robot, model)
+        engine = self.engine.changed(robot, model)
         self.robot, self._dynamics = robot, None
-        self._own(self.engine, Held(robot, self.engine.parts.loads))
+        self._own(engine, Held(robot, engine.parts.loads))
         self.set_state(q, v, time)
 
     def save(self, path: str | Path, controller: Remembering | None = None) -> None:

@@ -87,6 +87,7 @@ class Worlds(Alone):
         sleep: float | None,
     ) -> None:
         self.robot, self._solver, self.threads = robot, solver, threads
+        self._rest = sleep
         self.sleep = None if sleep is None else Sleep(sleep, LONGEST * options.dt)
         self._facets, self._options, self._velocity_limits = facets, options, velocity_limits
         self.units = units_of(robot)
@@ -100,10 +101,7 @@ class Worlds(Alone):
              for body, some in zip(robot.bodies, partners, strict=True)]
         )  # fmt: skip
         self.partners = partners
-        seen = replace(
-            robot, contact_pairs=(), excluded_pairs=(), obstacles=(), self_collision=False
-        )
-        self._seen_robot = seen
+        seen = without_pairs(robot)
         self._model = compile_model(seen, facets, False, velocity_limits)
         self.elements = Elements(robot)
         self._models: dict[str, Model] = {}
@@ -610,6 +608,29 @@ class Worlds(Alone):
         more = self._options, False, self._velocity_limits
         return Engine(self.robot, self._facets, solver, may_switch, *more)
 
+    @property
+    def kinds(self) -> tuple[int, ...]:
+        """The kinds of parts of each unit by itself."""
+        return tuple(one.engine.handle.kind for one in self._singles)
+
+    def model_of(self, robot: Mechanism) -> Model:
+        """What users see of the model of a mechanism that differs in its numbers only."""
+        return compile_model(without_pairs(robot), self._facets, False, self._velocity_limits)
+
+    def changed(self, robot: Mechanism, model: Model) -> Worlds:
+        """An engine for a mechanism with this `model_of`, which shows the same state, at home."""
+        self.refuse_if_busy()
+        given = self._facets, self._solver, self._options, self._velocity_limits
+        other = Worlds(robot, *given, self.threads, self._rest)
+        other._model = model
+        other._begin(self._parts.state, loads_of(model, self._options))
+        return other
+
     def with_robot(self, robot: Mechanism) -> Engine:
         """An engine for a mechanism that differs in its numbers only, as one system, at home."""
         return self.one_system().with_robot(robot)
+
+
+def without_pairs(robot: Mechanism) -> Mechanism:
+    """A mechanism whose shapes touch nothing."""
+    return replace(robot, contact_pairs=(), excluded_pairs=(), obstacles=(), self_collision=False)

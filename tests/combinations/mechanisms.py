@@ -83,7 +83,7 @@ def build(features: Iterable[str], drawn: Drawn, kind: str = "") -> Case:
         make.controls,
         any(one.motor for one in chosen),
         twin,
-        None if make.drive is None else make.drive(robot),
+        make.drive(robot) if make.drive is not None and robot.nu else None,
     )
 
 

@@ -126,6 +126,20 @@ def test_one_convex_problem_after_the_other(pile, dt, islands, at):
     sim.run(5 * dt)
 
 
+def test_a_rim_that_takes_all_slots_sinks_nowhere():
+    """A cylinder at a tilt of 1.5e-3 rad: twelve points of its rim, and a lower one that is left.
+
+    So it ended the step 1.6e-7 m deep. It has room in a part of the step.
+    """
+    sim = Simulation(bin_of(4 + 60722 % 9, 60722, 1e4, SHAPES), 5e-3)
+    sim.run(0.745)
+    deepest = 0.0
+    for _ in range(2):
+        sim.step()
+        deepest = max(deepest, -sim.min_gap())
+    assert deepest < 1e-8
+
+
 @pytest.mark.parametrize(
     ("seed", "dt", "at"), [(659, 10, 0.22), (710, 5, 0.225), (870, 5, 0.215), (942, 5, 0.21)]
 )

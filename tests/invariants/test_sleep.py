@@ -37,20 +37,23 @@ def asleep(sim: Simulation) -> list[str]:
     return sorted(name for one in sim.islands if one.asleep for name in one.bodies)
 
 
-def started() -> Simulation:
-    sim = Simulation(scene(), 2e-3, sleep=SLEEP)
+def started(order: int = 2) -> Simulation:
+    sim = Simulation(scene(), 2e-3, sleep=SLEEP, order=order)
     q = sim.robot.home.copy()
     q[-1] = 0.5
     sim.set_state(q)
     return sim
 
 
-def test_what_rests_sleeps_until_it_is_hit():
-    sim, never = started(), Simulation(scene(), 2e-3)
+@pytest.mark.parametrize("order", [2, 4])
+def test_what_rests_sleeps_until_it_is_hit(order):
+    sim, never = started(order), Simulation(scene(), 2e-3, order=order)
     never.set_state(sim.q)
     for one in (sim, never):
         one.run(0.8)
     assert asleep(sim) == ["box"]
+    # What is on the ground takes steps of order two, as long as it takes any.
+    assert (never.copy().step().order, sim.copy().step().order) == (2, order)
     place = sim.q[:7]
     log = sim.run(0.2)
     np.testing.assert_array_equal(log.q[:, :7], np.tile(place, (len(log.t), 1)))
@@ -77,13 +80,14 @@ def test_nothing_but_the_hit_costs_energy():
     assert np.diff(energies).max() < 1e-3
 
 
-def test_runs_copies_and_files_come_to_the_same_bits(tmp_path):
+@pytest.mark.parametrize("order", [2, 4])
+def test_runs_copies_and_files_come_to_the_same_bits(tmp_path, order):
     """Divided anywhere, before and while something sleeps."""
-    whole, parts = started(), started()
+    whole, parts = started(order), started(order)
     whole.run(1.4)
     for steps in (1, 300, 64, 35, 50, 250):
         parts.run(2e-3 * steps)
-    copy, loaded, restored = parts.copy(), started(), started()
+    copy, loaded, restored = parts.copy(), started(order), started(order)
     parts.save(tmp_path / "sim.npz")
     loaded.load(tmp_path / "sim.npz")
     restored.restore(parts)
@@ -157,7 +161,7 @@ def test_nothing_sleeps_by_itself():
         ({"sleep": 0.0}, "sleep"),
         ({"sleep": np.nan}, "sleep"),
         ({"sleep": 1.0, "islands": False}, "islands"),
-        ({"sleep": 1.0, "order": 4}, "order"),
+        ({"sleep": 1.0, "lanes": True}, "lanes"),
     ],
 )
 def test_it_is_of_islands(options, told):

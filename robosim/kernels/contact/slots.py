@@ -308,8 +308,10 @@ def find_entered(model, system, work, p, moved, may_divide, gravity, dt, room):
         if not features[n].gap < deepest - allowed:
             continue
         if slot == pair.slot_end:
-            # A shorter interval has room for all that is met in it.
-            if apart and may_divide and not holds(ids, pair, features[n].id, -1):
+            # A shorter interval has room for all that is met in it. Of a feature that is held, it
+            # is another point where such points have taken the room, as those of a rim do.
+            new = not holds(ids, pair, features[n].id, -1)
+            if apart and may_divide and (new or holds(ids, pair, THIS_STEP, -1)):
                 return -1
             continue
         contact = work.slots[slot]

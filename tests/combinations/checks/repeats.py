@@ -125,7 +125,7 @@ def what_is_far_does_not_matter(case: Case) -> bool:
 
 
 def a_batch_is_its_simulations(case: Case) -> bool:
-    """Without lanes, to the last bit; units of a world are solved together in a batch."""
+    """Without lanes, to the last bit, with all units of a world together."""
     if case.controls:
         return False  # which a batch sets by its controller
     sim, batch = case.simulation(islands=False), batch_of(case, False)
@@ -136,9 +136,22 @@ def a_batch_is_its_simulations(case: Case) -> bool:
     return True
 
 
-def batch_of(case: Case, lanes: bool) -> BatchSimulation:
+def a_batch_of_islands_is_its_simulations(case: Case) -> bool:
+    """The units of each state apart, as in a simulation, to the last bit."""
+    sim = case.simulation()
+    if case.controls or len(sim.islands) == 1:
+        return False
+    batch = batch_of(case, True, 3, islands=True)
+    case.run(sim, STEPS)
+    for i in (0, 2):
+        same(batch.q[i], sim.q, "a batch of islands")
+        same(batch.v[i], sim.v, "velocities of a batch of islands")
+    return True
+
+
+def batch_of(case: Case, lanes: bool, n: int = 8, **options: bool) -> BatchSimulation:
     """A batch after some steps."""
-    batch = BatchSimulation(case.robot, 8, lanes=lanes, threads=1, **case.options)
+    batch = BatchSimulation(case.robot, n, lanes=lanes, threads=1, **case.options, **options)
     batch.set_state(case.q, case.v)
     run = batch.rollout(STEPS, **({"controller": case.controller(batch)} if case.driven else {}))
     if run.failed.any():
@@ -203,7 +216,7 @@ def both_solvers_move_alike(case: Case) -> bool:
 
 def what_sleeps_was_at_rest(case: Case) -> bool:
     """Islands that sleep are where they would be without, and those that do not to the bit."""
-    if case.options.get("order") == 4 or case.options.get("lanes"):
+    if case.options.get("lanes"):
         return False
     looks = 64  # steps
     sleepy, never, parts = (
@@ -231,6 +244,7 @@ CHECKS = (
     what_is_far_does_not_matter,
     what_sleeps_was_at_rest,
     a_batch_is_its_simulations,
+    a_batch_of_islands_is_its_simulations,
     states_in_lanes_move_alike,
     limbs_in_lanes_move_alike,
     both_solvers_move_alike,
