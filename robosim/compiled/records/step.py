@@ -33,6 +33,7 @@ SCRATCH = with_rows(
         ("rounding", "f8"),
         ("drag", "f8"),  # 1 where friction follows normal impulses at the second knot, else 0
         ("left", "f8"),  # 1 in lanes whose states take this step by themselves, else 0
+        ("away", "f8"),  # and 1 in lanes that have left before the step is solved
         ("before", "f8"),  # length of the interval before, over that of this one
         ("arcs", "i8"),  # 1 if work.rhs has the change of the knot's velocities from chords to arcs
         *CHART_FIELDS,
