@@ -114,5 +114,14 @@ LANES_PACE = np.dtype(  # of a group of states in lanes; what steps take is in a
         ("own", "f8"),  # iterations of all states in these steps apart
         ("lanes", "f8"),  # what a step in lanes took
         ("alone", "f8"),  # what one of all states apart did, 0 if not known
+        # For benchmarks, steps since all states have been set: in lanes; of a state that has left;
+        # and that lanes have not solved, as features of shapes found no room, lanes parted, the
+        # equations were not solved, or states met something else.
+        ("steps", "i8"),
+        ("leaves", "i8"),
+        ("unseated", "i8"),
+        ("parted", "i8"),
+        ("unsolved", "i8"),
+        ("met", "i8"),
     ]
 )

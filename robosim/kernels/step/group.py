@@ -45,6 +45,7 @@ ALONE_CONTACT = 0.5
 LANES = 1.7
 LANES_EACH = 0.35
 LANES_CONTACT = 1.04
+LANES_COUPLED = 0.003
 COLD = 1.5  # times as much for a single step, whose memory is in no cache
 WINDOW = 10  # steps that are compared
 SHORT = 5  # the same where states have just been apart
@@ -225,9 +226,10 @@ def cost_alone(bodies, iterations, contacts):
 
 
 @kernel
-def cost_together(bodies, info, contacts):
-    """What a step of all lanes takes."""
-    return LANES * bodies + info.iterations * (LANES_EACH * bodies + LANES_CONTACT * contacts)
+def cost_together(bodies, info, contacts, coupled):
+    """What a step of all lanes takes; `coupled` contacts between bodies are solved together."""
+    each = LANES_EACH * bodies + LANES_CONTACT * contacts + LANES_COUPLED * coupled**3
+    return LANES * bodies + info.iterations * each
 
 
 @kernel
@@ -390,9 +392,15 @@ def run_group(group, solver, alone, parts, parts_kind, runs, run_kind, done, end
             t.away = 0.0
         if looks:
             found = call_look(model.calls[LOOK], solver[1], parts, FIND, wants) == CONVERGED
-        found = found and together(find_step, arguments) and info[0].status == CONVERGED
+            pace.unseated += 0 if found else 1
+        if found:
+            found = together(find_step, arguments)
+            pace.parted += 0 if found else 1
+            pace.unsolved += 1 if found and info[0].status != CONVERGED else 0
+            found = found and info[0].status == CONVERGED
         if found and looks:
             found = call_look(model.calls[LOOK], solver[1], parts, JUDGE, wants) == CONVERGED
+            pace.met += 0 if found else 1
         leaving = found and are_states(t.left) and somewhere(t.left != 0.0)
         if leaving:
             for k in range(count):
@@ -423,8 +431,10 @@ def run_group(group, solver, alone, parts, parts_kind, runs, run_kind, done, end
             tell(i, info[0], run.infos[reached])
             servo_torques(run, reached, own[1], own[3], own[5].dt)
         reached += 1
+        pace.steps += 1
         fill(1, behind)
-        spent = cost_together(nb, info[0], work.active[0])
+        coupled = memory.system.coupled.number[0]
+        spent = cost_together(nb, info[0], work.active[0], coupled)
         if leaving:
             pace.stale = 1
             for k in range(count):
@@ -433,6 +443,7 @@ def run_group(group, solver, alone, parts, parts_kind, runs, run_kind, done, end
                     forget_system(own[2].system.valid)
                     call_steps(alone[0], alone[1], parts, runs, done, k, reached)
                     failed, behind[k] = failed or done[k] < reached, 0
+                    pace.leaves += 1
                     put_back(
                         model,
                         own[1],
