@@ -49,6 +49,8 @@ LANES_COUPLED = 0.003
 COLD = 1.5  # times as much for a single step, whose memory is in no cache
 WINDOW = 10  # steps that are compared
 SHORT = 5  # the same where states have just been apart
+FIRST = 2  # and where lanes take FAR_MORE times as long
+FAR_MORE = 1.5
 LASTS = 1024  # steps in lanes after which what steps apart take is tried again
 LONGEST_PAUSE = 32  # most steps apart after one that lanes have not solved
 LONGEST = 320  # most steps apart, before lanes are tried again
@@ -241,11 +243,15 @@ def compare(pace, spent, bodies):
     pace.spent += spent
     pace.taken += 1
     pace.known += 1
-    if pace.taken < (SHORT if pace.rest > WINDOW else WINDOW):
+    least = WIDTH * bodies * (ALONE + ALONE_EACH)
+    # What takes far longer is seen before.
+    much = FAR_MORE * (least if pace.alone == 0.0 else pace.alone)
+    soon = pace.taken >= FIRST and pace.spent > much * pace.taken
+    if pace.taken < (SHORT if pace.rest > WINDOW else WINDOW) and not soon:
         return
     pace.lanes = pace.spent / pace.taken
     pace.spent, pace.taken = 0.0, 0
-    if pace.lanes <= WIDTH * bodies * (ALONE + ALONE_EACH):
+    if pace.lanes <= least:
         pace.rest = WINDOW
     elif pace.alone == 0.0 or pace.known > LASTS:
         pace.apart, pace.begun, pace.rest, pace.tries = WINDOW, WINDOW, WINDOW, 1
