@@ -123,7 +123,9 @@ class Group(Together):
     def _take_system(self, k: int) -> None:
         """Copy the linear system of lane k, with contacts of shapes from where they are there."""
         wide, own = self.handle.values.memory.system, self.memories[k].system
-        narrow(wide._replace(looks=None), own._replace(looks=None), k)
+        # Looks at pairs are those of the state itself.
+        kept = [name for name in own._fields if name != "looks"]
+        narrow(*([getattr(system, name) for name in kept] for system in (wide, own)), k)
         if not len(own.looks):
             return
         active = np.flatnonzero(self.memories[k].guesses.active[self._first :])

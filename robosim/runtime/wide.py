@@ -190,15 +190,17 @@ def lay_out(
     slots = np.arange(model.n_slots)
     # Features of shapes are in other slots of the lanes.
     shared = np.where(slots < len(model.contacts), slots, -1)
-    others: dict[str, NDArray[np.int64] | None] = {}
+    others: dict[str, NDArray[np.int64]] = {}
     if len(model.collision.pairs):
-        others = dict.fromkeys(("contacts", "active", "ids"), shared) | {"features": shared[:0]}
+        others.update(dict.fromkeys(("contacts", "active", "ids"), shared), features=shared[:0])
     left_out = () if len(model.loops.ties) else OF_MULTIPLIERS
     layouts = []
     for n, some in enumerate(COPIED):
         arrays, in_lanes_too = some(one), some(wide)
-        chosen = [None] * len(arrays) if rows is None else rows.copied()[n]
-        if n == 0 and rows is None:
+        chosen: Sequence[NDArray[np.int64] | None] = [None] * len(arrays)
+        if rows is not None:
+            chosen = rows.copied()[n]
+        elif n == 0:
             names = "external", *State._fields, *Guesses._fields
             chosen = [others.get(name) for name in names]
         every = (

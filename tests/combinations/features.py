@@ -86,8 +86,8 @@ IN_LIMBS = {
     "linearized_cone", "anisotropy", "bouncing_limits", "compliant", "compliant_limits",
 }  # fmt: skip
 IN_LANES = IN_LIMBS | {
-    "several_hinges", "screw", "loop", "coupling", "slope", "plane", "height_field", "block", "mesh",
-    "on_sphere", "on_box", "on_capsule", "on_cylinder", "on_ellipsoid", "on_hull",
+    "several_hinges", "screw", "loop", "coupling", "slope", "plane", "height_field", "block",
+    "mesh", "on_sphere", "on_box", "on_capsule", "on_cylinder", "on_ellipsoid", "on_hull",
     "surface_velocity",
 }  # fmt: skip
 SPRINGY = {"restitution", "compliant"}

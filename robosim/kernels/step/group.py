@@ -393,6 +393,7 @@ def run_group(group, solver, alone, parts, parts_kind, runs, run_kind, done, end
             wants |= VELOCITIES
         arguments = (model, state, memory, loads, work, options, solver, wants, info[0])
         looks = are_states(t.left) and model.calls[LOOK] != 0
+        info[0].iterations = 0
         found = True
         if are_states(t.left):
             t.away = 0.0
@@ -404,6 +405,7 @@ def run_group(group, solver, alone, parts, parts_kind, runs, run_kind, done, end
             pace.parted += 0 if found else 1
             pace.unsolved += 1 if found and info[0].status != CONVERGED else 0
             found = found and info[0].status == CONVERGED
+        coupled = memory.system.coupled.number[0]
         if found and looks:
             found = call_look(model.calls[LOOK], solver[1], parts, JUDGE, wants) == CONVERGED
             pace.met += 0 if found else 1
@@ -418,6 +420,8 @@ def run_group(group, solver, alone, parts, parts_kind, runs, run_kind, done, end
             fill(0, memory.system.valid)
             if not are_states(t.left):
                 break
+            # What was in vain belongs to the steps beside it.
+            pace.spent += cost_together(nb, info[0], work.active[0], coupled)
             # Where it fails again at once, for longer.
             pace.pause = min(max(2 * pace.pause, 1), LONGEST_PAUSE)
             pace.apart, pace.begun, pace.tries = pace.pause, pace.pause, 0
@@ -439,7 +443,6 @@ def run_group(group, solver, alone, parts, parts_kind, runs, run_kind, done, end
         reached += 1
         pace.steps += 1
         fill(1, behind)
-        coupled = memory.system.coupled.number[0]
         spent = cost_together(nb, info[0], work.active[0], coupled)
         if leaving:
             pace.stale = 1
