@@ -125,16 +125,17 @@ class Group(Together):
         wide, own = self.handle.values.memory.system, self.memories[k].system
         # Looks at pairs are those of the state itself.
         kept = [name for name in own._fields if name != "looks"]
-        narrow(*([getattr(system, name) for name in kept] for system in (wide, own)), k)
+        source, target = ([getattr(one, name) for name in kept] for one in (wide, own))
+        narrow(source, target, k)
         if not len(own.looks):
             return
         active = np.flatnonzero(self.memories[k].guesses.active[self._first :])
-        source, target = self._places[k, active], own.contacts[self._first + active]
-        for name in target.dtype.names or ():
-            is_float = target.dtype[name].base == np.float64
-            rows = wide.contacts[name][source]
-            target[name] = rows[..., k] if is_float else rows
-        own.contacts[self._first + active] = target
+        slots, contacts = self._places[k, active], own.contacts[self._first + active]
+        for name in contacts.dtype.names or ():
+            is_float = contacts.dtype[name].base == np.float64
+            rows = wide.contacts[name][slots]
+            contacts[name] = rows[..., k] if is_float else rows
+        own.contacts[self._first + active] = contacts
 
     def _starts_anew(self, k: int) -> None:
         """Take steps as in a new group, once all states have been set since the last one."""
