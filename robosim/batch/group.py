@@ -3,15 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
+from robosim.compiled.model import Model
 from robosim.compiled.workspace import make_slots, make_workspace
 from robosim.description.mechanism import Mechanism
 from robosim.kernels.compiler.lanes import WIDTH, lanes
 from robosim.runtime.handles import Handle, Parts
 from robosim.runtime.lanes import FIRST_REST, Leaving, Together, leave, make_parts
+from robosim.runtime.looks import provide_looks
 from robosim.runtime.wide import Moved, lay_out, moved_of, narrow, put_in_lane, widen
+
+
+def without_geometry(model: Model) -> Model:
+    """A model for lanes, which look at no shapes: without their geometry."""
+    shapes, data = model.collision.shapes[:0], _nothing_of(model.collision.data)
+    return model._replace(collision=model.collision._replace(shapes=shapes, data=data))
+
+
+def _nothing_of(value: Any) -> Any:
+    """Nested arrays without rows, of the same types."""
+    if isinstance(value, tuple):
+        return type(value)(*map(_nothing_of, value))
+    return value[:0]
 
 
 class Group(Together):
@@ -31,10 +47,13 @@ class Group(Together):
         first = parts[0]
         self.memories = [one.memory for one in parts]
         self.alike = all(one.model is first.model for one in parts)
-        model = first.model if self.alike else widen([one.model for one in parts], lanes)
+        plain = without_geometry(first.model)
+        model = first.model
+        if not self.alike:
+            model = widen([without_geometry(one.model) for one in parts], lanes)
         # Mutable data of the states; these are copied when the states take steps.
         wide = Moved(*(widen([one], lanes) for one in moved_of(first)))
-        work = widen([make_workspace(robot, first.model)], lanes)
+        work = widen([make_workspace(robot, plain)], lanes)
         work = work._replace(slots=widen([make_slots(one.model) for one in parts], lanes))
         states = [moved_of(one) for one in parts]
         if like is None:
@@ -46,7 +65,11 @@ class Group(Together):
         same = like is not None and like.alike == self.alike
         super().__init__(together, lanes, like if same else None)
         self.behind = together.behind
-        self._pace = together.pace
+        if len(first.model.collision.pairs):
+            provide_looks(together.model, self.kind, Handle(first).kind)
+        self._charts = first.model.charts  # whose addresses all lanes have
+        self._pace, self._places = together.pace, together.places
+        self._first = len(first.model.contacts)
         self._leaving = Handle(Leaving(together.carried))
 
     def is_of(self, parts: Sequence[Parts]) -> bool:
@@ -74,7 +97,7 @@ class Group(Together):
     def change(self, k: int, parts: Parts) -> None:
         """Copy the numbers of state k's model, in a group whose models may differ."""
         lanes_of = self.handle.values
-        put_in_lane(parts.model, lanes_of.model, k)
+        put_in_lane(without_geometry(parts.model), lanes_of.model, k)
         put_in_lane((make_slots(parts.model),), (lanes_of.work.slots,), k)
         lanes_of.memory.system.valid[:] = 0
 
@@ -92,10 +115,27 @@ class Group(Together):
         """Copy the linear system of lane k to its simulation, unless the state is set anew."""
         self.settle()
         if self.behind[k] and not anew:
-            narrow(self.handle.values.memory.system, self.memories[k].system, k)
+            self._take_system(k)
         self.behind[k] = 0
         if anew:
             self._starts_anew(k)
+
+    def _take_system(self, k: int) -> None:
+        """Copy the linear system of lane k, with contacts of shapes from where they are there."""
+        wide, own = self.handle.values.memory.system, self.memories[k].system
+        # Looks at pairs are those of the state itself.
+        kept = [name for name in own._fields if name != "looks"]
+        source, target = ([getattr(one, name) for name in kept] for one in (wide, own))
+        narrow(source, target, k)
+        if not len(own.looks):
+            return
+        active = np.flatnonzero(self.memories[k].guesses.active[self._first :])
+        slots, contacts = self._places[k, active], own.contacts[self._first + active]
+        for name in contacts.dtype.names or ():
+            is_float = contacts.dtype[name].base == np.float64
+            rows = wide.contacts[name][slots]
+            contacts[name] = rows[..., k] if is_float else rows
+        own.contacts[self._first + active] = contacts
 
     def _starts_anew(self, k: int) -> None:
         """Take steps as in a new group, once all states have been set since the last one."""

@@ -41,7 +41,8 @@ HINGE, BALL, FREE, GENERAL, DRIVEN, CHART, DRIVEN_CHART = range(7)
 CHOOSE_FEATURES, ADMIT_FEATURES, STRIKES, BOUNCE, SETTLE_BOUNDS = range(5)
 TIED_MOTION, TIED_FACTORS, TIED_SWEEPS, COUPLED_FACTORS, COUPLED_RATES = range(5, 10)
 CLOSES, FIT_FRICTION = 10, 11
-N_CALLS = 12
+LOOK = 12  # of groups of states in lanes: an entry that looks at shapes, state by state
+N_CALLS = 13
 
 # Kinds of joints in recursions over a tree: one hinge, one slide, any other, a chart.
 ONE_HINGE, ONE_SLIDE, ANY_JOINT, ANY_CHART = range(4)

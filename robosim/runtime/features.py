@@ -23,7 +23,7 @@ from robosim.compiled.kinds import (
 from robosim.compiled.model import Model
 from robosim.kernels.compiler.addresses import TYPES
 from robosim.kernels.compiler.dense import dense
-from robosim.kernels.compiler.features import ALL, number_in
+from robosim.kernels.compiler.features import feature_for, number_in
 from robosim.kernels.compiler.parts import address_of, compile_part, find_compiled
 
 _COMPILED: dict[tuple[int, int, bool], Any] = {}  # place, kind of parts, tree -> compiled feature
@@ -52,7 +52,7 @@ def provide(model: Model, kind: int, scheme: Any, info: Any, accurate: bool = Fa
     for place in needed(model, accurate):
         key = place, kind, model.tree
         if key not in _COMPILED:
-            one, on = ALL[place], dense(TYPES[kind])
+            on = dense(TYPES[kind])
             known = dict(zip(on.fields, on.types, strict=True)) | {
                 "scheme": types.Module(scheme),
                 "info": info,
@@ -60,7 +60,9 @@ def provide(model: Model, kind: int, scheme: Any, info: Any, accurate: bool = Fa
             memory, work = known["memory"], known["work"]
             known |= dict(zip(memory.fields, memory.types, strict=True))
             known["x"] = work.types[work.fields.index("rhs")]
-            signature = one.kinds(known, number_in(known["state"]))
+            number = number_in(known["state"])
+            one = feature_for(place, number)
+            signature = one.kinds(known, number)
             compiled = find_compiled(one.part, signature) or compile_part(one.part, signature)
             _COMPILED[key] = compiled
         model.calls[place] = address_of(_COMPILED[key])

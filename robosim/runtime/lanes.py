@@ -16,6 +16,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
+from robosim.compiled.kinds import ALONG, CHART, STAYS
 from robosim.compiled.model import Model, Options
 from robosim.compiled.records.step import INFO, LANES_PACE
 from robosim.kernels.compiler.addresses import TYPES, load
@@ -66,27 +67,55 @@ class LaneParts(NamedTuple):
     shown: NDArray[np.void]  # (lanes, n) FIELD of its q and v, copied out at each step
     pace: NDArray[np.void]  # (1,) LANES_PACE
     behind: NDArray[np.int64]  # (lanes,) 1 if a state's own linear system is older than its lane's
+    # (lanes, n) slots of the lanes that features in a state's slots of shapes have had last, or -1.
+    places: NDArray[np.int64]
 
 
 def suits_lanes(parts: Sequence[Parts]) -> bool:
     """Whether simulations can take their steps in lanes, all of them by the same kernels."""
     before = parts[0].model
     for model, options in ((one.model, one.options) for one in parts):
-        tree = model.tree and not len(model.loops.ties)
-        others = model.collision.pairs, model.actuators.laws, model.drags, model.bearings.joint
-        plain = not any(len(one) for one in (*others, model.charts.factors))
+        others = model.actuators.laws, model.drags, model.bearings.joint
+        plain = not any(map(len, others)) and has_plain_pairs(model) and has_plain_charts(model)
         plain = plain and not np.any(model.coordinates["driven"] >= 0)
-        if not (tree and plain and options.order == 2 and options.accuracy == 0.0):
+        if not (model.tree and plain and options.order == 2 and options.accuracy == 0.0):
             return False
         if not (model is before or are_alike(model, before)):
             return False
     return True
 
 
+def has_plain_pairs(model: Model) -> bool:
+    """Whether pairs of shapes have hard contacts, which neither bounce nor resist turning.
+
+    Nor may contacts with the ground resist turning beside pairs.
+    """
+    pairs = model.collision.pairs
+    if not len(pairs):
+        return True
+    companions = np.any(pairs["companions"]) or np.any(model.contacts["companions"])
+    return not (companions or np.any(pairs["compliant"]) or len(model.restitution))
+
+
+def has_plain_charts(model: Model) -> bool:
+    """Whether charts are of hinges and slides, and offsets between them, in the tree."""
+    kinds, joints = model.charts.factors["kind"], model.joints["kind"]
+    return bool(np.isin(kinds, (ALONG, STAYS)).all() and (joints[model.loops.joint] < CHART).all())
+
+
 def are_alike(model: Model, other: Model) -> bool:
-    """Whether two models differ only in floats, and in the addresses of compiled features."""
-    none = np.zeros(0, dtype=np.int64)
-    return whole_numbers(model._replace(calls=none)) == whole_numbers(other._replace(calls=none))
+    """Whether two models differ only in floats but those of charts, and in addresses."""
+    charts = zip(model.charts, other.charts, strict=True)
+    if any(one.tobytes() != another.tobytes() for one, another in charts):
+        return False
+    return whole_numbers(placeless(model)) == whole_numbers(placeless(other))
+
+
+def placeless(model: Model) -> Model:
+    """A model without the addresses of compiled features and of charts."""
+    joints = model.joints.copy()
+    joints["factors"], joints["numbers"] = 0, 0
+    return model._replace(calls=np.zeros(0, dtype=np.int64), joints=joints)
 
 
 def whole_numbers(values: Any) -> list[bytes]:
@@ -313,4 +342,5 @@ def make_parts(
     info = widen([np.zeros(1, dtype=INFO)] * kind.width, kind)
     pace, behind = np.zeros(1, dtype=LANES_PACE), np.zeros(kind.width, dtype=np.int64)
     copied = carried, forces, servos, outputs
-    return LaneParts(model, *wide, work, options, info, *copied, pace, behind)
+    places = np.full((kind.width, len(work.slots) - len(model.contacts)), -1)
+    return LaneParts(model, *wide, work, options, info, *copied, pace, behind, places)

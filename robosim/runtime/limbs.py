@@ -113,8 +113,11 @@ def _hub(lanes: Sequence[Lane]) -> tuple[int, int]:
 def find_lanes(robot: Mechanism, whole: Parts) -> list[Lane] | None:
     """A robot of the trunk and one limb, for each limb; None without four similar limbs."""
     contacts = whole.model.contacts
-    # A direction may be fixed to another limb.
-    if not suits_lanes([whole]) or np.any(contacts["companions"]) or np.any(contacts["directed"]):
+    # A direction may be fixed to another limb, and a loop or a coupling may lead to one.
+    others = whole.model.loops.ties, whole.model.collision.pairs
+    if not suits_lanes([whole]) or any(map(len, others)):
+        return None
+    if np.any(contacts["companions"]) or np.any(contacts["directed"]):
         return None
     hub_and_limbs = find_limbs(whole.model)
     if hub_and_limbs is None:

@@ -30,7 +30,7 @@ FIELD = np.dtype(  # consecutive words of a state, and the same words in its lan
         ("shared", "i8"),  # 1 for whole numbers, which all lanes share
     ]
 )
-# Fields of JOINT_STATE that have a meaning only in mechanisms that take no steps in lanes.
+# Fields of JOINT_STATE that have a meaning only in mechanisms with loops.
 OF_MULTIPLIERS = (
     "drive_total",
     "ahead",
@@ -187,14 +187,26 @@ def lay_out(
 ) -> tuple[Layout, ...]:
     """Layouts of the arrays of `COPIED`."""
     friction = len(model.facets) or 2
+    slots = np.arange(model.n_slots)
+    # Features of shapes are in other slots of the lanes.
+    shared = np.where(slots < len(model.contacts), slots, -1)
+    others: dict[str, NDArray[np.int64]] = {}
+    if len(model.collision.pairs):
+        others.update(dict.fromkeys(("contacts", "active", "ids"), shared), features=shared[:0])
+    left_out = () if len(model.loops.ties) else OF_MULTIPLIERS
     layouts = []
     for n, some in enumerate(COPIED):
         arrays, in_lanes_too = some(one), some(wide)
-        chosen = [None] * len(arrays) if rows is None else rows.copied()[n]
+        chosen: Sequence[NDArray[np.int64] | None] = [None] * len(arrays)
+        if rows is not None:
+            chosen = rows.copied()[n]
+        elif n == 0:
+            names = "external", *State._fields, *Guesses._fields
+            chosen = [others.get(name) for name in names]
         every = (
             (which, *words)
             for which, parts in enumerate(zip(arrays, in_lanes_too, chosen, strict=True))
-            for words in _words(*parts, friction)
+            for words in _words(*parts, friction, left_out)
         )
         merged = np.array(_merged(every, kind.width), dtype=np.int64)
         layouts.append(Layout(*merged.reshape(-1, 5).T))
@@ -215,9 +227,16 @@ def words_between(
 
 
 def _words(
-    array: NDArray[Any], wide: NDArray[Any], rows: NDArray[np.int64] | None, friction: int
+    array: NDArray[Any],
+    wide: NDArray[Any],
+    rows: NDArray[np.int64] | None,
+    friction: int,
+    left_out: Sequence[str] = OF_MULTIPLIERS,
 ) -> Iterator[tuple[int, int, int, int]]:
-    """(offset, offset in the lanes, count, whether they are shared) of words of some rows."""
+    """(offset, offset in the lanes, count, whether they are shared) of words of some rows.
+
+    Fields that are `left_out` have no meaning.
+    """
     # Features that no robot of the lanes has are arrays without rows.
     for n, row in enumerate(range(len(array)) if rows is None else rows.tolist()):
         if row < 0 or len(array) == 0:
@@ -228,7 +247,7 @@ def _words(
             continue
         places = _places(array.dtype), _places(wide.dtype)
         for name, (base, at) in places[0].items():
-            if name in OF_MULTIPLIERS:
+            if name in left_out:
                 continue
             count = base.itemsize // WORD
             if name in ("beta", "eta"):

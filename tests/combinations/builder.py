@@ -229,7 +229,8 @@ class Case:
         Whether anything may give energy.
     twin : callable(str) -> Case
         The same, but "ideal", without what gives or takes energy; "smooth", without what touches,
-        controllers and other forces that are not smooth; or "laned", with what lanes can have.
+        controllers and other forces that are not smooth; or "laned" and "limbs", with what states
+        and limbs in lanes can have.
     drive : Motors or None
         Of which each simulation has a copy.
     """

@@ -62,8 +62,13 @@ class Feature:
 
     @property
     def suits_lanes(self) -> bool:
-        """Whether states and limbs with it may take steps in lanes (docs/batch.md)."""
+        """Whether states with it may take steps in lanes (docs/batch.md)."""
         return self.name in IN_LANES
+
+    @property
+    def suits_limbs(self) -> bool:
+        """Whether limbs of a robot with it may do so."""
+        return self.name in IN_LIMBS
 
     @property
     def is_smooth(self) -> bool:
@@ -72,7 +77,7 @@ class Feature:
 
 
 FEATURES: dict[str, Feature] = {}
-IN_LANES = {
+IN_LIMBS = {
     "floating", "revolute", "prismatic", "spherical", "cylindrical", "planar", "fixed", "legs",
     "planar_fixed_orientation", "axis_rotation", "fixed_orientation", "sphere", "box", "capsule",
     "cone", "cylinder", "ellipsoid", "hull", "restitution", "points", "joint_spring", "damping",
@@ -80,6 +85,13 @@ IN_LANES = {
     "dry_friction", "limits", "velocity_limit", "motion", "drag", "implicit_pd", "explicit_pd",
     "linearized_cone", "anisotropy", "bouncing_limits", "compliant", "compliant_limits",
 }  # fmt: skip
+IN_LANES = IN_LIMBS | {
+    "several_hinges", "screw", "loop", "coupling", "slope", "plane", "height_field", "block",
+    "mesh", "on_sphere", "on_box", "on_capsule", "on_cylinder", "on_ellipsoid", "on_hull",
+    "surface_velocity",
+}  # fmt: skip
+SPRINGY = {"restitution", "compliant"}
+"""Surfaces that states in lanes may have on contact points alone."""
 MOST = {"joint": 4, "shape": 2, "below": 1, "ground": 1, "control": 1, "solver": 1}
 """Largest numbers of features of a kind in a row."""
 

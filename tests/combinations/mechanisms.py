@@ -12,7 +12,7 @@ from robosim.compiled.building.loops import is_tree_with_loops
 from .builder import Builder, Case
 from .covering import covering_array
 from .drawn import Drawn
-from .features import FEATURES, fits, stand
+from .features import BELOW, FEATURES, GROUNDS, SPRINGY, fits, stand
 
 TIMESTEPS = 1e-3, 2e-3, 5e-3
 MOST = 9  # features of a row
@@ -65,9 +65,13 @@ def build(features: Iterable[str], drawn: Drawn, kind: str = "") -> Case:
         elif kind == "smooth":
             kept = {one.name for one in chosen if one.is_smooth}
         else:
-            kept = {one.name for one in chosen if one.suits_lanes}
-            kept |= {"points"} if make.grounded else set()
-            if "legs" in kept:
+            limbs = kind == "limbs"
+            kept = {one.name for one in chosen if (one.suits_limbs if limbs else one.suits_lanes)}
+            if kept & SPRINGY:
+                kept -= GROUNDS | BELOW
+            if make.grounded and not kept & (GROUNDS | BELOW):
+                kept |= {"points"}
+            if limbs and "legs" in kept:
                 # Beside which nothing is alike.
                 kept -= {one.name for one in chosen if one.kind in ("joint", "shape")} - {"legs"}
         return build(kept, Drawn.again(drawn.taken), kind)

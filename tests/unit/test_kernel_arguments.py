@@ -22,6 +22,7 @@ import robosim
 from robosim.batch import BatchSimulation
 from robosim.batch.group import Group
 from robosim.models.builders import sphere_chain
+from robosim.runtime.lanes import suits_lanes
 from robosim.runtime.limbs import Limbs
 
 ROOT = Path(robosim.__file__).parent
@@ -258,7 +259,8 @@ def test_what_writes_by_address_is_called_by_no_kernel(compiled):
 
     Controllers are handed what they write.
     """
-    by_address = {("parts", "call_solver"), ("addresses", "call_steps")}
+    names = "call_steps", "call_look"
+    by_address = {("parts", "call_solver"), *(("addresses", name) for name in names)}
     callers = set(by_address)
     before = 0
     while before != (before := len(callers)):
@@ -335,11 +337,7 @@ def test_no_two_arrays_of_a_simulation_share_memory(robot):
             one.parts.options,
         )
     )
-    if (
-        sim.solver == "articulated"
-        and not len(sim.parts.model.loops.ties)
-        and not len(sim.parts.model.collision.pairs)
-    ):
+    if suits_lanes([one.parts]):
         group = Group(batch.robot, [one.parts for one in batch._sims]).handle.values
         held.append((group.state, group.memory, group.loads, group.work, group.info))
     if sim.engine.lanes is not None:

@@ -33,6 +33,7 @@ SCRATCH = with_rows(
         ("rounding", "f8"),
         ("drag", "f8"),  # 1 where friction follows normal impulses at the second knot, else 0
         ("left", "f8"),  # 1 in lanes whose states take this step by themselves, else 0
+        ("away", "f8"),  # and 1 in lanes that have left before the step is solved
         ("before", "f8"),  # length of the interval before, over that of this one
         ("arcs", "i8"),  # 1 if work.rhs has the change of the knot's velocities from chords to arcs
         *CHART_FIELDS,
@@ -113,5 +114,14 @@ LANES_PACE = np.dtype(  # of a group of states in lanes; what steps take is in a
         ("own", "f8"),  # iterations of all states in these steps apart
         ("lanes", "f8"),  # what a step in lanes took
         ("alone", "f8"),  # what one of all states apart did, 0 if not known
+        # For benchmarks, steps since all states have been set: in lanes; of a state that has left;
+        # and that lanes have not solved, as features of shapes found no room, lanes parted, the
+        # equations were not solved, or states met something else.
+        ("steps", "i8"),
+        ("leaves", "i8"),
+        ("unseated", "i8"),
+        ("parted", "i8"),
+        ("unsolved", "i8"),
+        ("met", "i8"),
     ]
 )

@@ -143,6 +143,26 @@ def call_steps(typing_context, code, solver, parts, runs, done, i, end):
 
 
 @intrinsic
+def call_look(typing_context, code, group, parts, stage, wants):
+    """Call an entry of `robosim.runtime.looks` by its address: a status; 1 if lanes part in it."""
+
+    def generate(context, builder, signature, args):
+        word = ir.IntType(64)
+        rows = context.make_array(signature.args[2])(context, builder, args[2])
+        kinds = (types.int64,) * 4
+        kind = context.call_conv.get_function_type(types.int64, kinds)
+        function = builder.inttoptr(args[0], kind.as_pointer())
+        status, nothing = (cgutils.alloca_once(builder, one.pointee) for one in kind.args[:2])
+        values = [args[1], builder.ptrtoint(rows.data, word), args[3], args[4]]
+        packed = context.get_arg_packer(kinds).as_arguments(builder, values)
+        ended = builder.call(function, [status, nothing, *packed])
+        went = builder.icmp_signed("==", ended, ended.type(0))
+        return builder.select(went, builder.load(status), word(1))
+
+    return types.int64(types.int64, types.int64, parts, types.int64, types.int64), generate
+
+
+@intrinsic
 def call_controller(typing_context, address, t, q, v, tau):
     """Call a function (t, q, v, tau) of C by its address; arrays by their first element."""
 

@@ -10,15 +10,42 @@ from robosim.kernels.compiler.lanes import Lanes
 CHARTS = typeof(NO_CHARTS)
 
 
+def is_of_lanes(record):
+    """Whether floats of a record are lanes."""
+    kinds = (record.typeof(name) for name in record.fields)
+    return any(type(getattr(kind, "dtype", kind)) is Lanes for kind in kinds)
+
+
+@intrinsic
+def bends(typing_context, scratch):
+    """0, or None in lanes: these have no charts with splines and rotation vectors.
+
+    `scratch` is a record whose floats may be lanes.
+    """
+    if is_of_lanes(scratch):
+        return types.none(scratch), lambda context, *_: context.get_dummy_value()
+    return types.int64(scratch), lambda *_: ir.Constant(ir.IntType(64), 0)
+
+
 @intrinsic
 def charts_of(typing_context, joint, scratch):
-    """The `Charts` of the mechanism that a joint's record belongs to; None in lanes.
-
-    Mechanisms with charts take no steps in lanes. `scratch` is a record whose floats may be lanes.
-    """
-    kinds = (scratch.typeof(name) for name in scratch.fields)
-    if any(type(getattr(kind, "dtype", kind)) is Lanes for kind in kinds):
+    """As `tree_charts_of`, but None in lanes: what they do with charts needs sweeps alone."""
+    if is_of_lanes(scratch):
         return types.none(joint, scratch), lambda context, *_: context.get_dummy_value()
+    return CHARTS(joint, scratch), read_charts(joint)
+
+
+@intrinsic
+def tree_charts_of(typing_context, joint, scratch):
+    """The `Charts` of the mechanism that a joint's record belongs to.
+
+    `scratch` is a record whose floats may be lanes, which share the numbers of charts.
+    """
+    return CHARTS(joint, scratch), read_charts(joint)
+
+
+def read_charts(joint):
+    """What generates the charts of a joint, of a type of records."""
 
     def generate(context, builder, signature, arguments):
         word = ir.IntType(64)
@@ -36,7 +63,7 @@ def charts_of(typing_context, joint, scratch):
         ]
         return context.make_tuple(builder, CHARTS, arrays)
 
-    return CHARTS(joint, scratch), generate
+    return generate
 
 
 def array_at(context, builder, kind, address, count):

@@ -18,10 +18,12 @@ from numba.core.typing.templates import make_concrete_template
 
 from robosim.kernels.compiler.dense import DATA, WORD, dense, part_of
 from robosim.kernels.compiler.jit import part
+from robosim.kernels.compiler.lanes import lanes
 
 NUMBER, WHOLE = "number", "whole"
 MISSING = -78  # status that kernels end with where a feature is missing: none of numba's own
 ALL: dict = {}  # place in Model.calls -> Feature
+OF_STATES: dict = {}  # and what states in lanes have in its place
 
 
 class Feature:
@@ -87,3 +89,18 @@ def feature(place, **numbers):
         return ALL[place].part
 
     return decorate
+
+
+def feature_of_states(place, **numbers):
+    """A decorator of what is called for states in lanes in the place of a feature."""
+
+    def decorate(function):
+        OF_STATES[place] = Feature(place, function, numbers)
+        return OF_STATES[place].part
+
+    return decorate
+
+
+def feature_for(place, number):
+    """The feature at a place of `Model.calls`, where floats are of the type `number`."""
+    return OF_STATES.get(place, ALL[place]) if number == lanes else ALL[place]

@@ -429,6 +429,22 @@ def are_states(typing_context, value):
 
 
 @intrinsic
+def least_of_states(typing_context, value):
+    """The least number of all states in lanes; other numbers stay as they are."""
+
+    def generate(context, builder, signature, args):
+        if value != lanes:
+            return args[0]
+        numbers = [builder.extract_element(args[0], INDEX(k)) for k in range(WIDTH)]
+        least = numbers[0]
+        for one in numbers[1:]:
+            least = builder.select(builder.fcmp_ordered("<", one, least), one, least)
+        return least
+
+    return (types.float64 if value == lanes else value)(value), generate
+
+
+@intrinsic
 def few(typing_context, condition):
     """Whether a condition holds for at most `FEW` states of a group; False without a group."""
 
@@ -476,17 +492,28 @@ def with_lane(typing_context, numbers, k, number):
 
 def float_words(wide):
     """Offsets of all floats, and of their lanes, in a record and in one whose floats are lanes."""
-    single, at = [], 0
+    return words_of(wide)[0]
+
+
+def whole_words(wide):
+    """Offsets of all whole numbers in such two records."""
+    return words_of(wide)[1]
+
+
+def words_of(wide):
+    """(offsets of floats, offsets of whole numbers), pairs of them as `float_words` has them."""
+    floats, whole, at = [], [], 0
     for name in wide.fields:
         kind = wide.typeof(name)
         count, element = 1, kind
         if isinstance(kind, types.NestedArray):
             count, element = kind.nitems, kind.dtype
+        begin, stride, out = wide.offset(name), WORD, whole
         if isinstance(element, Lanes):
-            begin, stride = wide.offset(name), WORD * element.width
-            single += [(at + WORD * i, begin + stride * i) for i in range(count)]
+            stride, out = WORD * element.width, floats
+        out += [(at + WORD * i, begin + stride * i) for i in range(count)]
         at += WORD * count
-    return single
+    return floats, whole
 
 
 @intrinsic
@@ -532,18 +559,55 @@ def copy_lane(typing_context, source, target, k):
     """Copy the floats of lane k from one record of lanes to another one of the same type."""
 
     def generate(context, builder, signature, args):
-        byte, word = ir.IntType(8).as_pointer(), ir.IntType(64)
-        begin = builder.mul(args[2], word(WORD))
-        bases = [builder.gep(builder.bitcast(one, byte), [begin]) for one in args[:2]]
-        for _, offset in float_words(source):
-            here, there = (
-                builder.bitcast(builder.gep(base, [word(offset)]), word.as_pointer())
-                for base in bases
-            )
-            builder.store(builder.load(here), there)
+        source_at, target_at, k = args
+        copy_between(builder, source, (source_at, k), (target_at, k))
         return context.get_dummy_value()
 
     return types.void(source, target, types.int64), generate
+
+
+@intrinsic
+def spread_lane(typing_context, wide, k, to):
+    """Copy the floats of lane k of a record of lanes to another lane of it."""
+
+    def generate(context, builder, signature, args):
+        at, k, to = args
+        copy_between(builder, wide, (at, k), (at, to))
+        return context.get_dummy_value()
+
+    return types.void(wide, types.int64, types.int64), generate
+
+
+def copy_between(builder, wide, source, target):
+    """Copy the floats of a lane to a lane, (address of a record, lane) of a type of records."""
+    byte, word = ir.IntType(8).as_pointer(), ir.IntType(64)
+    bases = [
+        builder.gep(builder.bitcast(at, byte), [builder.mul(k, word(WORD))])
+        for at, k in (source, target)
+    ]
+    for _, offset in float_words(wide):
+        here, there = (
+            builder.bitcast(builder.gep(base, [word(offset)]), word.as_pointer()) for base in bases
+        )
+        builder.store(builder.load(here), there)
+
+
+@intrinsic
+def put_whole_numbers(typing_context, record, wide):
+    """Copy whole numbers of a record to one whose floats are lanes, of the same fields."""
+
+    def generate(context, builder, signature, args):
+        byte, word = ir.IntType(8).as_pointer(), ir.IntType(64)
+        single, of_lanes = (builder.bitcast(one, byte) for one in args)
+        for at, to in whole_words(wide):
+            one, other = (
+                builder.bitcast(builder.gep(base, [word(offset)]), word.as_pointer())
+                for base, offset in ((single, at), (of_lanes, to))
+            )
+            builder.store(builder.load(one), other)
+        return context.get_dummy_value()
+
+    return types.void(record, wide), generate
 
 
 @intrinsic

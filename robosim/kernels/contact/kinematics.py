@@ -107,19 +107,7 @@ def place_segments(contact, a, b, t):
         ff += d2 * r
         bb += d1 * d2
         cc += d1 * r
-    s, k = 0.0, 0.0
-    if aa > 1e-20:
-        denominator = aa * ee - bb * bb
-        if denominator > 1e-14 * aa * ee:
-            s = min(max((bb * ff - cc * ee) / denominator, 0.0), 1.0)
-        elif ee <= 1e-20:
-            s = min(max(-cc / aa, 0.0), 1.0)
-    if ee > 1e-20:
-        k = (bb * s + ff) / ee
-        if k < 0.0 or k > 1.0:
-            k = min(max(k, 0.0), 1.0)
-            if aa > 1e-20:
-                s = min(max((bb * k - cc) / aa, 0.0), 1.0)
+    s, k = along_segments(aa, ee, ff, bb, cc)
     distance = 0.0
     for i in range(3):
         t.z[i] += s * (t.w[i] - t.z[i])
@@ -130,6 +118,25 @@ def place_segments(contact, a, b, t):
     for i in range(3):
         t.w[i] /= distance
     return distance - contact.radius - contact.radius_o
+
+
+@kernel
+def along_segments(aa, ee, ff, bb, cc):
+    """Parts of the ways along two segments to where they are nearest to each other [Ericson2005].
+
+    From squares and products of their directions, and of what is between their beginnings. Lanes
+    may have a segment that is a point, and one that is not.
+    """
+    long, other = aa > 1e-20, ee > 1e-20
+    denominator = aa * ee - bb * bb
+    s = pick(other, 0.0, min(max(-cc / aa, 0.0), 1.0))
+    crossing = min(max((bb * ff - cc * ee) / denominator, 0.0), 1.0)
+    s = pick(long, pick(denominator > 1e-14 * aa * ee, crossing, s), 0.0)
+    free = (bb * s + ff) / ee
+    k = pick(other, min(max(free, 0.0), 1.0), 0.0)
+    ends = pick(long, min(max((bb * k - cc) / aa, 0.0), 1.0), s)
+    ends = pick(free < 0.0, ends, pick(free > 1.0, ends, s))
+    return pick(other, ends, s), k
 
 
 @kernel

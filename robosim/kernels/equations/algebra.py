@@ -7,7 +7,7 @@ input unless a function says that it may.
 from math import cos, inf, sin, sqrt
 
 from robosim.kernels.compiler.jit import kernel
-from robosim.kernels.compiler.lanes import pick
+from robosim.kernels.compiler.lanes import everywhere, least_of_states, pick
 from robosim.kernels.compiler.rows import add_scaled, read_row, scaled, write_row
 
 
@@ -29,11 +29,13 @@ def perpendiculars(n, first, second):
 
     The first is x, or y if n is near to x, without its part along n.
     """
-    k = 0 if abs(n[0]) < 0.9 else 1
-    size = 1.0 / sqrt(1.0 - n[k] * n[k])
+    across = abs(n[0]) < 0.9
+    along = pick(across, n[0], n[1])
+    size = 1.0 / sqrt(1.0 - along * along)
     for i in range(3):
-        first[i] = -size * n[k] * n[i]
-    first[k] += size
+        first[i] = -size * along * n[i]
+    first[0] = pick(across, first[0] + size, first[0])
+    first[1] = pick(across, first[1], first[1] + size)
     cross(n, first, second)
 
 
@@ -134,7 +136,7 @@ def lu6(A):
     """
     for k in range(6):
         pivot = A[k, k]
-        if not abs(pivot) > 1e-300:
+        if not everywhere(abs(pivot) > 1e-300):
             return 1
         inverse = 1.0 / pivot
         A[k, k] = inverse
@@ -166,7 +168,7 @@ def lu(A, m):
     """`lu6` of the first m rows and columns."""
     for k in range(m):
         pivot = A[k, k]
-        if not abs(pivot) > 1e-300:
+        if not everywhere(abs(pivot) > 1e-300):
             return 1
         inverse = 1.0 / pivot
         A[k, k] = inverse
@@ -214,10 +216,12 @@ def lu_solve_transposed(A, b, m):
 def lu_pivoted(A, rows, m):
     """`lu` of the first m rows and columns, with exchanges of rows, that are noted in `rows`."""
     for k in range(m):
-        best, size = k, abs(A[k, k])
+        # All lanes take the rows in one order.
+        best, size = k, least_of_states(abs(A[k, k]))
         for i in range(k + 1, m):
-            if abs(A[i, k]) > size:
-                best, size = i, abs(A[i, k])
+            found = least_of_states(abs(A[i, k]))
+            if found > size:
+                best, size = i, found
         rows[k] = best
         if not size > 1e-300:
             return 1

@@ -13,7 +13,8 @@ S' and S''.
 
 from math import cos, sin, sqrt
 
-from robosim.compiled.kinds import ALONG, CURVE, FREE_TURN, STAYS
+from robosim.compiled.kinds import ALONG, CURVE, FREE_TURN, STAYS, SURFACE
+from robosim.kernels.compiler.charts import bends
 from robosim.kernels.compiler.duals import whole_below
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.equations.algebra import exponential, quaternion_product, rotation_matrix
@@ -54,22 +55,36 @@ def follow_motion(charts, joint, q, v, a, t):
             none = 0.0, 0.0, 0.0
             add_along(before, k, k, f.twist, (1.0, 0.0), none, (0.0, 0.0, 0.0, 0.0), v, a, t)
             before = max(before, k + 1)
-        elif f.kind == FREE_TURN:
-            turn_free(m, k, q, v, a, t)
-            before = max(before, k + 3)
         elif f.kind == STAYS:
             stay(before, numbers[at : at + 7], v, a, t)
-        elif f.kind == CURVE:
-            follow_curve(m, f, numbers, q, v, a, t)
-            before = max(before, k + 1)
         else:
-            follow_surface(m, f, numbers, q, v, a, t)
-            before = max(before, k + 2)
+            follow_bent(bends(t), m, f, numbers, q, v, a, t)
+            before = max(before, k + width(f.kind))
     for i in range(3):
         if leads:
             t.c_l[i], t.c_p[i] = t.c_p[i], 0.0
         t.c_o[i] = t.c_p[i]
         t.c_p[i] += t.c_l[i]
+
+
+@kernel
+def follow_bent(bent, m, factor, numbers, q, v, a, t):
+    """Q = Q times what is no twist along one coordinate, and S as that turns it."""
+    if bent is not None:
+        if factor.kind == FREE_TURN:
+            turn_free(m, factor.first, q, v, a, t)
+        elif factor.kind == CURVE:
+            follow_curve(m, factor, numbers, q, v, a, t)
+        else:
+            follow_surface(m, factor, numbers, q, v, a, t)
+
+
+@kernel
+def width(kind):
+    """Number of coordinates of a factor that moves along some."""
+    if kind == FREE_TURN:
+        return 3
+    return 2 if kind == SURFACE else 1
 
 
 @kernel

@@ -56,7 +56,7 @@ def find_motion(scheme, model, state, memory, loads, work, options, dt, info):
 
     Compiled by itself, beside the rest of the step, and called by its address.
     """
-    work.scratch[0].left = 0.0
+    begin_lanes(work.scratch[0])
     kappa = first_barrier(least_impulse(model, options, dt), memory.guesses, options)
     status = choose_contacts(scheme, model, state, memory, work, options, dt, kappa)
     if status == CONVERGED:
@@ -64,6 +64,12 @@ def find_motion(scheme, model, state, memory, loads, work, options, dt, info):
     if model.bearings.joint.shape[0] == 0:
         return status
     return settle(scheme, model, state, memory, loads, work, options, dt, kappa, status, info)
+
+
+@kernel
+def begin_lanes(t):
+    """Let all lanes take part but those that have left before."""
+    t.left = t.away if are_states(t.left) else 0.0
 
 
 @kernel
@@ -121,7 +127,7 @@ def solve_interval(scheme, model, state, memory, loads, work, options, dt, kappa
             met = work.active[0] != before
             if status != CONVERGED or (found == CONVERGED and not met):
                 return status
-            work.scratch[0].left = 0.0
+            begin_lanes(work.scratch[0])
             info.attempt = first_attempt(work, info)
             if info.attempt == WARM:
                 info.attempt = HOP if met else DESCENT

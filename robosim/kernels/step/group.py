@@ -6,7 +6,9 @@ themselves. A step that more of them do not solve undivided, or in which lanes p
 the states are put back where they belong, and each can take it by itself.
 """
 
+from robosim.compiled.kinds import LOOK
 from robosim.kernels.compiler.addresses import (
+    call_look,
     call_steps,
     copy_record,
     load,
@@ -26,12 +28,13 @@ from robosim.kernels.compiler.lanes import (
     with_lane,
 )
 from robosim.kernels.contact.active_set import begin_contact
-from robosim.kernels.equations.algebra import assign, fill
+from robosim.kernels.equations.algebra import fill
 from robosim.kernels.solve.interior_point import least_impulse
 from robosim.kernels.solve.tree import scheme as tree
 from robosim.kernels.status import CONVERGED
 from robosim.kernels.step.interval import end_interval, find_interval
 from robosim.kernels.step.run import apply_controls, asks, servo_torques
+from robosim.kernels.step.shapes_of_lanes import FIND, JUDGE, KEEP, forget_system
 from robosim.kernels.step.wants import BEGINS, HITS, MEANS, VELOCITIES
 
 # What a step takes, and each iteration of it, for each body and contact: of one state, and of all
@@ -42,9 +45,12 @@ ALONE_CONTACT = 0.5
 LANES = 1.7
 LANES_EACH = 0.35
 LANES_CONTACT = 1.04
+LANES_COUPLED = 0.003
 COLD = 1.5  # times as much for a single step, whose memory is in no cache
 WINDOW = 10  # steps that are compared
 SHORT = 5  # the same where states have just been apart
+FIRST = 2  # and where lanes take FAR_MORE times as long
+FAR_MORE = 1.5
 LASTS = 1024  # steps in lanes after which what steps apart take is tried again
 LONGEST_PAUSE = 32  # most steps apart after one that lanes have not solved
 LONGEST = 320  # most steps apart, before lanes are tried again
@@ -97,13 +103,21 @@ def end_step(model, state, memory, loads, work, options, wants, info):
 
 
 @kernel
-def take_out(state, guesses, own, own_guesses, k):
+def shared_slots(model, active):
+    """How many slots of contacts are the same in states and in lanes: all but those of shapes."""
+    return model.contacts.shape[0] if model.collision.pairs.shape[0] > 0 else active.shape[0]
+
+
+@kernel
+def take_out(model, state, guesses, own, own_guesses, k):
     """Copy the state and guesses of lane k to the state's own memory."""
     for i in range(state.bodies.shape[0]):
         take_lane(state.bodies[i], k, own.bodies[i])
     for j in range(state.joints.shape[0]):
         take_lane(state.joints[j], k, own.joints[j])
         take_lane(guesses.joints[j], k, own_guesses.joints[j])
+    for n in range(state.couplings.shape[0]):
+        take_lane(state.couplings[n], k, own.couplings[n])
     take_numbers(state.q, k, own.q)
     take_numbers(state.v, k, own.v)
     take_numbers(state.last_dt, k, own.last_dt)
@@ -112,8 +126,8 @@ def take_out(state, guesses, own, own_guesses, k):
     take_numbers(state.closed, k, own.closed)
     take_numbers(guesses.trend, k, own_guesses.trend)
     take_numbers(guesses.contact_trend, k, own_guesses.contact_trend)
-    assign(guesses.active, own_guesses.active)
-    for n in range(guesses.active.shape[0]):
+    for n in range(shared_slots(model, guesses.active)):
+        own_guesses.active[n] = guesses.active[n]
         if guesses.active[n] != 0:
             take_lane(guesses.contacts[n], k, own_guesses.contacts[n])
 
@@ -128,6 +142,8 @@ def put_back(model, own, own_guesses, own_loads, state, memory, loads, work, opt
     for j in range(state.joints.shape[0]):
         put_lane(own.joints[j], state.joints[j], k)
         put_lane(own_guesses.joints[j], guesses.joints[j], k)
+    for n in range(state.couplings.shape[0]):
+        put_lane(own.couplings[n], state.couplings[n], k)
     put_numbers(own.q, state.q, k)
     put_numbers(own.v, state.v, k)
     put_numbers(own.last_dt, state.last_dt, k)
@@ -147,7 +163,7 @@ def put_contacts(model, own, memory, work, options, k):
     """
     guesses = memory.guesses
     kappa = options.contact_speed * least_impulse(model, options, options.dt)
-    for n in range(guesses.active.shape[0]):
+    for n in range(shared_slots(model, guesses.active)):
         if guesses.active[n] == own.active[n]:
             if guesses.active[n] != 0:
                 put_lane(own.contacts[n], guesses.contacts[n], k)
@@ -212,9 +228,10 @@ def cost_alone(bodies, iterations, contacts):
 
 
 @kernel
-def cost_together(bodies, info, contacts):
-    """What a step of all lanes takes."""
-    return LANES * bodies + info.iterations * (LANES_EACH * bodies + LANES_CONTACT * contacts)
+def cost_together(bodies, info, contacts, coupled):
+    """What a step of all lanes takes; `coupled` contacts between bodies are solved together."""
+    each = LANES_EACH * bodies + LANES_CONTACT * contacts + LANES_COUPLED * coupled**3
+    return LANES * bodies + info.iterations * each
 
 
 @kernel
@@ -226,11 +243,15 @@ def compare(pace, spent, bodies):
     pace.spent += spent
     pace.taken += 1
     pace.known += 1
-    if pace.taken < (SHORT if pace.rest > WINDOW else WINDOW):
+    least = WIDTH * bodies * (ALONE + ALONE_EACH)
+    # What takes far longer is seen before.
+    much = FAR_MORE * (least if pace.alone == 0.0 else pace.alone)
+    soon = pace.taken >= FIRST and pace.spent > much * pace.taken
+    if pace.taken < (SHORT if pace.rest > WINDOW else WINDOW) and not soon:
         return
     pace.lanes = pace.spent / pace.taken
     pace.spent, pace.taken = 0.0, 0
-    if pace.lanes <= WIDTH * bodies * (ALONE + ALONE_EACH):
+    if pace.lanes <= least:
         pace.rest = WINDOW
     elif pace.alone == 0.0 or pace.known > LASTS:
         pace.apart, pace.begun, pace.rest, pace.tries = WINDOW, WINDOW, WINDOW, 1
@@ -287,6 +308,7 @@ def run_group(group, solver, alone, parts, parts_kind, runs, run_kind, done, end
         shown,
         paces,
         behind,
+        _,
     ) = group
     pace = paces[0]
     changed, count, t, nb = False, runs.shape[0], work.scratch[0], model.bodies.shape[0]
@@ -322,8 +344,8 @@ def run_group(group, solver, alone, parts, parts_kind, runs, run_kind, done, end
                 own, run = load(parts[i], parts_kind), load(runs[i], run_kind)
                 if pace.resides != 0:
                     if not entered:
-                        take_out(state, memory.guesses, own[1], own[2].guesses, i)
-                    fill(0, own[2].system.valid)
+                        take_out(model, state, memory.guesses, own[1], own[2].guesses, i)
+                    forget_system(own[2].system.valid)
                 done[i], behind[i] = reached, 0
                 call_steps(alone[0], alone[1], parts, runs, done, i, last)
                 failed = failed or done[i] < last
@@ -370,23 +392,43 @@ def run_group(group, solver, alone, parts, parts_kind, runs, run_kind, done, end
         if reached + 2 >= end or asks(load(runs[0], run_kind), reached + 1):
             wants |= VELOCITIES
         arguments = (model, state, memory, loads, work, options, solver, wants, info[0])
-        found = together(find_step, arguments) and info[0].status == CONVERGED
+        looks = are_states(t.left) and model.calls[LOOK] != 0
+        info[0].iterations = 0
+        found = True
+        if are_states(t.left):
+            t.away = 0.0
+        if looks:
+            found = call_look(model.calls[LOOK], solver[1], parts, FIND, wants) == CONVERGED
+            pace.unseated += 0 if found else 1
+        if found:
+            found = together(find_step, arguments)
+            pace.parted += 0 if found else 1
+            pace.unsolved += 1 if found and info[0].status != CONVERGED else 0
+            found = found and info[0].status == CONVERGED
+        coupled = memory.system.coupled.number[0]
+        if found and looks:
+            found = call_look(model.calls[LOOK], solver[1], parts, JUDGE, wants) == CONVERGED
+            pace.met += 0 if found else 1
         leaving = found and are_states(t.left) and somewhere(t.left != 0.0)
         if leaving:
             for k in range(count):
                 if lane(t.left, k) != 0.0:
                     own = load(parts[k], parts_kind)
-                    take_out(state, memory.guesses, own[1], own[2].guesses, k)
+                    take_out(model, state, memory.guesses, own[1], own[2].guesses, k)
         arguments = (model, state, memory, loads, work, options, wants, info[0])
         if not (found and together(end_step, arguments) and info[0].status == CONVERGED):
             fill(0, memory.system.valid)
             if not are_states(t.left):
                 break
+            # What was in vain belongs to the steps beside it.
+            pace.spent += cost_together(nb, info[0], work.active[0], coupled)
             # Where it fails again at once, for longer.
             pace.pause = min(max(2 * pace.pause, 1), LONGEST_PAUSE)
             pace.apart, pace.begun, pace.tries = pace.pause, pace.pause, 0
             continue
         entered, pace.pause = False, 0
+        if looks:
+            call_look(model.calls[LOOK], solver[1], parts, KEEP, wants)
         for k in range(carried.shape[0]):
             if not (leaving and lane(t.left, k) != 0.0):
                 unpack(shown[k])
@@ -399,16 +441,18 @@ def run_group(group, solver, alone, parts, parts_kind, runs, run_kind, done, end
             tell(i, info[0], run.infos[reached])
             servo_torques(run, reached, own[1], own[3], own[5].dt)
         reached += 1
+        pace.steps += 1
         fill(1, behind)
-        spent = cost_together(nb, info[0], work.active[0])
+        spent = cost_together(nb, info[0], work.active[0], coupled)
         if leaving:
             pace.stale = 1
             for k in range(count):
                 if done[k] < reached:
                     own, run = load(parts[k], parts_kind), load(runs[k], run_kind)
-                    fill(0, own[2].system.valid)
+                    forget_system(own[2].system.valid)
                     call_steps(alone[0], alone[1], parts, runs, done, k, reached)
                     failed, behind[k] = failed or done[k] < reached, 0
+                    pace.leaves += 1
                     put_back(
                         model,
                         own[1],
@@ -434,7 +478,7 @@ def run_group(group, solver, alone, parts, parts_kind, runs, run_kind, done, end
                 unpack(carried[k])
     for i in range(count):
         if behind[i] != 0 or not are_states(t.left):
-            fill(0, load(parts[i], parts_kind)[2].system.valid)
+            forget_system(load(parts[i], parts_kind)[2].system.valid)
     if not failed:
         for i in range(done.shape[0]):
             done[i] = reached

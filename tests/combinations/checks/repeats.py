@@ -175,7 +175,7 @@ def states_in_lanes_move_alike(case: Case) -> bool:
 
 def limbs_in_lanes_move_alike(case: Case) -> bool:
     """To the tolerance."""
-    twin = case.twin("laned")
+    twin = case.twin("limbs")
     sims = [twin.simulation(lanes=True), twin.simulation(), twin.simulation(tolerance=EXACT)]
     if not sims[0].lanes:
         return False

@@ -5,6 +5,7 @@ the first one: rounding is taken back.
 """
 
 from robosim.kernels.compiler.jit import aside, kernel
+from robosim.kernels.compiler.lanes import everywhere, pick
 from robosim.kernels.contact.kinematics import turn_vector, turned
 from robosim.kernels.equations.algebra import (
     assign,
@@ -29,9 +30,9 @@ def start_on_chart(charts, joint, poses, q, w, t):
     if charts is not None:
         m, a, b = joint.m_T, poses[joint.parent], poses[joint.child]
         # What w knows belongs to w.q2, which the last interval most often leads to.
-        known = dot(w.c_r[1:], w.c_r[1:]) + w.c_r[0] * w.c_r[0] > 0.5
+        known = everywhere(dot(w.c_r[1:], w.c_r[1:]) + w.c_r[0] * w.c_r[0] > 0.5)
         for k in range(m):
-            known = known and w.q2[k] == q[k]
+            known = known and everywhere(w.q2[k] == q[k])
             w.q1[k], w.q2[k] = q[k], q[k]
         if not known:
             follow_here(charts, joint, w, t)
@@ -76,9 +77,9 @@ def go_on_chart(charts, joint, w, t, dt):
         follow_here(charts, joint, w, t)
         quaternion_product(w.frame, w.c_r, t.c_s)
         quaternion_product(t.c_s, w.back, w.Q)
-        if w.Q[0] < 0.0:
-            for i in range(4):
-                w.Q[i] = -w.Q[i]
+        sign = pick(w.Q[0] < 0.0, -1.0, 1.0)
+        for i in range(4):
+            w.Q[i] *= sign
 
 
 @aside

@@ -3,7 +3,7 @@
 from math import isfinite, sqrt
 
 from robosim.compiled.kinds import BALL, HINGE
-from robosim.kernels.compiler.charts import charts_of
+from robosim.kernels.compiler.charts import tree_charts_of
 from robosim.kernels.compiler.jit import aside, kernel, stage
 from robosim.kernels.compiler.lanes import everywhere, over_limbs, somewhere
 from robosim.kernels.contact.answers import add_product, add_transposed
@@ -143,7 +143,7 @@ def share_residual(bodies, joints, rows, tree, residual, t, info):
                 add_laws(joint, residual[joint.node].w, w.u)
             size = 0.0
             if is_chart(joint):
-                size = share_on_chart(charts_of(joint, w), joint, w, t, bodies[b].mass)
+                size = share_on_chart(tree_charts_of(joint, w), joint, w, t, bodies[b].mass)
             else:
                 for row in range(joint.m_T):
                     size += w.u[row] * w.u[row] / bodies[b].mass
@@ -326,7 +326,7 @@ def push_coordinates(joint, pose, forces, second, tree, t, impulses):
     f = w.x
     fill(0.0, f)
     if is_chart(joint):
-        push_on_chart(charts_of(joint, w), joint, forces, w.Z2 if second else w.Z1, t, f)
+        push_on_chart(tree_charts_of(joint, w), joint, forces, w.Z2 if second else w.Z1, t, f)
     elif joint.m_R > 0:
         # The rotations of C, in child axes.
         for i in range(3):

@@ -9,7 +9,7 @@ from math import pi
 from robosim.compiled.kinds import HINGE
 from robosim.compiled.memory import FACTORED, PLACED
 from robosim.kernels.compiler.addresses import copy_record
-from robosim.kernels.compiler.charts import charts_of
+from robosim.kernels.compiler.charts import tree_charts_of
 from robosim.kernels.compiler.jit import aside, kernel
 from robosim.kernels.compiler.lanes import everywhere, pick
 from robosim.kernels.contact.turning import is_companion
@@ -500,7 +500,7 @@ def place_next(model, state, system, work, info):
         a, child = system.pose1[joint.parent], system.pose1[b]
         start_joint(joint, system.pose1, state.q, system.tree[joint.parent].rho1, w, t)
         if is_chart(joint):
-            apart = apart_on_chart(charts_of(joint, w), w, child, t)
+            apart = apart_on_chart(tree_charts_of(joint, w), w, child, t)
             info.violation = max(info.violation, apart)
         elif has_directions(joint):
             joint_residual(joint, a, child, state.q, t, w.u)

@@ -19,7 +19,7 @@ from math import atan2, cos, sin, sqrt
 
 from robosim.compiled.kinds import BALL, HINGE
 from robosim.compiled.records.sizes import TRENDS
-from robosim.kernels.compiler.charts import charts_of
+from robosim.kernels.compiler.charts import tree_charts_of
 from robosim.kernels.compiler.jit import kernel, stage
 from robosim.kernels.compiler.lanes import pick, somewhere
 from robosim.kernels.contact.kinematics import turn_vector, turned
@@ -60,7 +60,12 @@ def start_joint(joint, poses, q, rho_a, w, t):
     place_joint(joint, poses, rho_a, w)
     if is_chart(joint):
         start_on_chart(
-            charts_of(joint, w), joint, poses, q[joint.q_begin : joint.q_begin + joint.m_T], w, t
+            tree_charts_of(joint, w),
+            joint,
+            poses,
+            q[joint.q_begin : joint.q_begin + joint.m_T],
+            w,
+            t,
         )
         return
     if joint.m_R == 1:
@@ -203,7 +208,7 @@ def tree_rates(joint, w, a, b, twists, t, v):
         relative_velocity(a, b, over, on, w, t)
         for i in range(3):
             t.f[i], t.f[3 + i] = t.y[i], on[3 + i] - over[3 + i]
-        rates_on_chart(charts_of(joint, w), joint, t.f, w, t, v)
+        rates_on_chart(tree_charts_of(joint, w), joint, t.f, w, t, v)
         return
     if joint.kind == HINGE:
         v[first] = dot(w.a2, on[3:]) - dot(w.a2, over[3:])
@@ -270,7 +275,7 @@ def move_body(b, joints, motions, tree, t, dt):
     joint, w, rate = joints[b], tree[b], 1.0 / dt
     parent, body, w_a = motions[joint.parent], motions[b], tree[joint.parent]
     if is_chart(joint):
-        go_on_chart(charts_of(joint, w), joint, w, t, dt)
+        go_on_chart(tree_charts_of(joint, w), joint, w, t, dt)
     turn_child(joint, w, parent.P, body.P)
     turned(parent.P, w.base, w.f[:3])
     turned(body.P, w.rho1, w.f[3:])
@@ -281,7 +286,7 @@ def move_body(b, joints, motions, tree, t, dt):
     if joint.kind == HINGE:
         turn_vector(body.P, w.a1, w.a2)
     elif is_chart(joint):
-        move_along_chart(charts_of(joint, w), joint, parent.P, body, w, t, rate)
+        move_along_chart(tree_charts_of(joint, w), joint, parent.P, body, w, t, rate)
     elif has_directions(joint):
         for row in range(joint.m_T):
             z = w.Z2[row]
