@@ -14,6 +14,7 @@ from robosim.compiled.arrays import in_lines
 from robosim.compiled.kinds import BALL, CHART, DRIVEN, DRIVEN_CHART, FREE, RATE
 from robosim.compiled.memory import Guesses
 from robosim.compiled.model import Options
+from robosim.compiled.records.block import ALONG, BLOCK, TOUCH
 from robosim.compiled.records.column import ANSWER, COLUMN, CONTACT_COLUMN, LINK
 from robosim.compiled.records.step import INFO
 from robosim.description.mechanism import Mechanism
@@ -94,23 +95,49 @@ class Starts(NamedTuple):
     count: NDArray[np.int64]  # type: ignore[assignment]  # (n,) number of `contacts`
 
 
+class Blocks(NamedTuple):
+    """Derivatives in joint coordinates (`robosim.kernels.step.matrices`), of n coordinates.
+
+    All matrices have a row for each coordinate, and the last three a column for each direction. Of
+    these the last is that of the barrier.
+    """
+
+    bodies: NDArray[np.void]  # (nb + 1,) BLOCK
+    along: NDArray[np.void]  # (n,) ALONG
+    touches: NDArray[np.void]  # (contacts,) TOUCH, by place among the contacts in the equations
+    begin: NDArray[np.int64]  # (nb,) first coordinate of each joint
+    last: NDArray[np.int64]  # (nb,) last coordinate on the way from the root to each body, or -1
+    at: NDArray[np.int64]  # (nv,) coordinate of each velocity
+    directions: NDArray[np.int64]  # (m,) direction of each column
+    origin: Array  # (3,)
+    kappa: Array  # (n,) rows of the equations by the barrier
+    H: Array  # (n, n) and by rates; then of the projection at the second knot
+    M: Array  # (n, n) by rates before the first knot; then by coordinates at the second
+    R: Array  # (n, n) by coordinates at the first knot
+    E: Array  # (n, n) rates along arcs beyond those along chords, by rates of chords
+    B: Array  # (n, n) and by coordinates
+    Y: Array  # (n, 2 n or more) rates of chords at the first knot, by coordinates and velocities
+    X: Array  # (n, m + 1 or more) changes of rates
+    Q: Array  # (n, m + 1 or more) changes of coordinates at the second knot
+    Z: Array  # (1, m + 1 or more) changes of the barrier
+
+
 class Columns(NamedTuple):
     """Changes along all directions, eight at a time, where they are found in closed form.
 
     Floats in fields of type Any have lanes. The direction after the last is that of the barrier.
     """
 
-    bodies: Any  # (groups (nb + 1),) COLUMN
-    contacts: Any  # (groups n,) CONTACT_COLUMN
+    bodies: Any  # (nb + 1,) COLUMN
+    contacts: Any  # (n,) CONTACT_COLUMN
     links: NDArray[np.void]  # (nb,) LINK
     answers: NDArray[np.void]  # (n,) ANSWER, by place among the contacts in the equations
-    kappa: Any  # (groups,) of the barrier
-    joints: NDArray[np.int64]  # (nv,) joint of each velocity
-    rows: NDArray[np.int64]  # (nv,) and its place among the coordinates of that
-    last: NDArray[np.int64]  # (1,) row of the barrier, -1 where columns are found with duals
+    kappa: Any  # (1,) of the barrier
+    last: NDArray[np.int64]  # (1,) lane of the barrier, -1 where columns are found with duals
     follows: Array  # (1,) 1 where the barrier follows the largest impulse
     floats: NDArray[np.int64]  # (1,) 1 where a body floats
     turns: Array  # (1,) square of the farthest turn over the interval before
+    blocks: Blocks
 
 
 CONTACT_STATE = np.dtype(  # of a contact that was in the equations, see CONTACT and CONTACT_GUESS
@@ -238,7 +265,7 @@ class DualStep:
         )
         closed = directions is None and of_pd == 0 and not closes
         closed = closed and in_closed_form(robot, parts)
-        self._columns = columns_for(robot, parts, count - len(known) if closed else -1)
+        self._columns = columns_for(robot, parts, closed)
         self.plain, self.robot = plain, robot
         self._starts: dict[int, Handle] = {}  # by their number
         self._steps: dict[int, Any] = {}  # by the kind of the starts
@@ -332,31 +359,58 @@ def _velocities(joint: Any) -> range:
     return range(begin, begin + int(joint["m_T"] + joint["m_R"]))
 
 
-def columns_for(robot: Mechanism, parts: Parts, count: int) -> tuple[Handle, int]:
-    """Memory for `count` directions, and its kind; none for less than zero."""
-    nb, groups = len(parts.model.bodies), max(1, -(-(count + 1) // WIDTH))
-    contacts = len(parts.work.slots) + 1
-    joints, rows = np.zeros(robot.nv, dtype=np.int64), np.zeros(robot.nv, dtype=np.int64)
-    if count >= 0:
-        for j, joint in enumerate(parts.model.joints):
-            for row, v in enumerate(_velocities(joint)):
-                joints[v], rows[v] = j, row
+def columns_for(robot: Mechanism, parts: Parts, closed: bool) -> tuple[Handle, int]:
+    """Memory for closed forms, and its kind; next to none if there are no such."""
+    nb, contacts = len(parts.model.bodies), len(parts.work.slots) + 1
     handle = Handle(
         Columns(
-            in_lines(np.zeros(groups * (nb + 1), in_lanes(COLUMN, lanes)[0])),
-            in_lines(np.zeros(groups * contacts, in_lanes(CONTACT_COLUMN, lanes)[0])),
+            in_lines(np.zeros(nb + 1, in_lanes(COLUMN, lanes)[0])),
+            in_lines(np.zeros(contacts, in_lanes(CONTACT_COLUMN, lanes)[0])),
             np.zeros(nb, dtype=LINK),
             np.zeros(contacts, dtype=ANSWER),
-            in_lines(np.zeros(groups, vector_of(lanes))),
-            joints,
-            rows,
-            np.array([count]),
+            in_lines(np.zeros(1, vector_of(lanes))),
+            np.array([0 if closed else -1]),
             np.zeros(1),
             np.array([int((parts.model.bodies["floats_with"] >= 0).any())]),
             np.zeros(1),
+            blocks_for(robot, parts, closed),
         )
     )
     return handle, kind_of_lanes(handle, lanes)[0]
+
+
+def blocks_for(robot: Mechanism, parts: Parts, closed: bool) -> Blocks:
+    """Memory for derivatives in joint coordinates; next to none without closed forms."""
+    joints, nb = parts.model.joints, len(parts.model.bodies)
+    nv, contacts = robot.nv, len(parts.work.slots) + 1
+    n = nv if closed else 0
+    along, at = np.zeros(n, dtype=ALONG), np.zeros(nv, dtype=np.int64)
+    begin, last = np.zeros(nb, dtype=np.int64), np.full(nb + 1, -1)
+    count = 0
+    for b in range(nb if closed else 0):
+        begin[b], last[b] = count, last[joints[b]["parent"]]
+        for row, v in enumerate(_velocities(joints[b])):
+            one = along[count]
+            one["body"], one["row"], one["up"], one["v"] = b, row, last[b], v
+            at[v] = last[b] = count
+            count += 1
+    places = along["v"].tolist()
+    torques = range(2 * nv, 2 * nv + (robot.nu if closed else 0))
+    directions = np.array([*places, *(nv + v for v in places), *torques], dtype=np.int64)
+    width, before = (WIDTH * -(-k // WIDTH) for k in (len(directions) + 1, 2 * n))
+    shapes = *((n, n),) * 5, (n, before), (n, width), (n, width), (1, width)
+    return Blocks(
+        np.zeros(nb + 1, dtype=BLOCK),
+        along,
+        np.zeros(contacts, dtype=TOUCH),
+        begin,
+        last[:nb].copy(),
+        at,
+        directions,
+        np.zeros(3),
+        np.zeros(n),
+        *(in_lines(np.zeros(shape)) for shape in shapes),
+    )
 
 
 def tangent_places(robot: Mechanism) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

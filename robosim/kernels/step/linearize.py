@@ -10,9 +10,9 @@ from robosim.kernels.contact.compliance import friction_coefficient
 from robosim.kernels.equations.algebra import fill
 from robosim.kernels.status import CONVERGED
 from robosim.kernels.step.closure import move_onto_loops, start_near
-from robosim.kernels.step.columns import linearize_interval
 from robosim.kernels.step.following import follow_torques, keep_momenta, note_momenta
 from robosim.kernels.step.knot import put_bodies
+from robosim.kernels.step.matrices import linearize_interval
 from robosim.kernels.step.run import control
 from robosim.kernels.step.saved import copy_guesses
 from robosim.kernels.step.step import step
