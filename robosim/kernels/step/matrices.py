@@ -122,6 +122,25 @@ def carry_wrench(f, n, out):
 
 
 @kernel
+def keep_push(x, f, m, out):
+    """out += what a force f at x and a moment m change by, that do not move along with a body."""
+    size = inner(x, f)
+    for i in range(3):
+        for k in range(3):
+            out[3 + i, 3 + k] += f[i] * x[k]
+        out[3 + i, 3 + i] -= size
+    for k in range(2):
+        at = 3 * k
+        x0, x1, x2 = (f[0], f[1], f[2]) if k == 0 else (m[0], m[1], m[2])
+        out[at, 4] -= x2
+        out[at, 5] += x1
+        out[at + 1, 3] += x2
+        out[at + 1, 5] -= x0
+        out[at + 2, 3] -= x1
+        out[at + 2, 4] += x0
+
+
+@kernel
 def note_screws(model, tree, poses, second, s, blocks):
     """Screws of all coordinates at one knot."""
     for n in range(blocks.along.shape[0]):
@@ -215,10 +234,7 @@ def begin_blocks(model, system, loads, work, options, dt, blocks):
                 block.P[i, k] = -block.P[i, k]
             block.K[i] = 0.0
         push_of(model, loads, options, dt, b, s.f)
-        lever = crossed(block.x, s.f)
-        for i in range(3):
-            s.f[3 + i] += lever[i]
-        carry_wrench(s.f[:3], s.f[3:], block.P)
+        keep_push(block.x, s.f[:3], s.f[3:], block.P)
 
 
 @kernel
@@ -234,10 +250,7 @@ def hold_blocks(model, system, loads, work, options, dt, blocks):
                 block.R[i, k] = -block.E[i, k]
             block.K[i] = 0.0
         push_of(model, loads, options, dt, b, s.f)
-        lever = crossed(block.x, s.f)
-        for i in range(3):
-            s.f[3 + i] += lever[i]
-        carry_wrench(s.f[:3], s.f[3:], block.R)
+        keep_push(block.x, s.f[:3], s.f[3:], block.R)
 
 
 @kernel
