@@ -338,7 +338,7 @@ class MaximalLinearizer(Linearizer[Simulation]):
         (found,) = self.of_given((self._given(sim, torques, controller),))
         if isinstance(found, ConvergenceError):
             raise found
-        return self._told(found)
+        return self._told(found, shared=False)
 
     def of_all(
         self,
@@ -572,17 +572,18 @@ class MaximalLinearizer(Linearizer[Simulation]):
         """What a step along all directions has come to."""
         values, by = starts.values, np.zeros((0, 2 * self._widths[1]))
         if others:
-            rows = [other.values.changes[i] for other in others]
+            rows = [other.values.changes[i].T for other in others]
             by = np.concatenate(rows)[: len(self.parameters)]
         # Steps that are taken one by one share their memory.
-        changes = values.changes[i] if len(values.status) > 1 else values.changes[i].copy()
+        changes = (values.changes[i] if len(values.status) > 1 else values.changes[i].copy()).T
         if len(self._driven):
             changes[self._driven] = 0.0
         return Step(values.ends[i].copy(), changes, by, self._contacts(starts, i))
 
-    def _told(self, step: Step) -> Linearization:
+    def _told(self, step: Step, shared: bool = True) -> Linearization:
+        """What a step has come to; of several, which share their memory, with a copy of it."""
         robot, nq, base = self.robot, self._widths[0], 2 * self._widths[1]
-        changes = step.changes.T.copy()
+        changes = step.changes.T.copy() if shared else step.changes.T
         return Linearization(
             step.ends[:nq],
             step.ends[nq:],

@@ -90,7 +90,7 @@ class Starts(NamedTuple):
     divided: NDArray[np.int64]  # (n,) number of substeps
     status: NDArray[np.int64]  # (n,)
     ends: Array  # (n, nq + nv)
-    changes: Array  # (n, directions, 2 nv) in the tangent
+    changes: Array  # (n, 2 nv, directions) in the tangent
     contacts: NDArray[np.void]  # (n, contacts) CONTACT_STATE
     count: NDArray[np.int64]  # type: ignore[assignment]  # (n,) number of `contacts`
 
@@ -98,8 +98,8 @@ class Starts(NamedTuple):
 class Blocks(NamedTuple):
     """Derivatives in joint coordinates (`robosim.kernels.step.matrices`), of n coordinates.
 
-    All matrices have a row for each coordinate, and the last three a column for each direction. Of
-    these the last is that of the barrier.
+    All matrices have a row for each coordinate. The last three have a column for each of m
+    directions of q, v and torques, then some that mean nothing, and one of the barrier.
     """
 
     bodies: NDArray[np.void]  # (nb + 1,) BLOCK
@@ -108,7 +108,7 @@ class Blocks(NamedTuple):
     begin: NDArray[np.int64]  # (nb,) first coordinate of each joint
     last: NDArray[np.int64]  # (nb,) last coordinate on the way from the root to each body, or -1
     at: NDArray[np.int64]  # (nv,) coordinate of each velocity
-    directions: NDArray[np.int64]  # (m,) direction of each column
+    places: NDArray[np.int64]  # coordinates that belong together, as ALONG says
     origin: Array  # (3,)
     kappa: Array  # (n,) rows of the equations by the barrier
     H: Array  # (n, n) and by rates; then of the projection at the second knot
@@ -140,6 +140,7 @@ class Columns(NamedTuple):
     blocks: Blocks
 
 
+LISTS = "bends", "related", "above", "beyond"  # fields of ALONG, in the order of `places`
 CONTACT_STATE = np.dtype(  # of a contact that was in the equations, see CONTACT and CONTACT_GUESS
     [
         *((name, "i8") for name in ("slot", "kind", "resists", "body", "other", "joint")),
@@ -288,7 +289,7 @@ class DualStep:
                 np.zeros(n, dtype=np.int64),
                 np.zeros(n, dtype=np.int64),
                 np.zeros((n, len(on.ends))),
-                np.zeros((n, len(on.along), 2 * on.nv)),
+                np.zeros((n, 2 * on.nv, len(on.along))),
                 np.empty((n, len(on.work.slots)), dtype=CONTACT_STATE),
                 np.zeros(n, dtype=np.int64),
             )
@@ -386,7 +387,7 @@ def blocks_for(robot: Mechanism, parts: Parts, closed: bool) -> Blocks:
     n = nv if closed else 0
     along, at = np.zeros(n, dtype=ALONG), np.zeros(nv, dtype=np.int64)
     begin, last = np.zeros(nb, dtype=np.int64), np.full(nb + 1, -1)
-    count = 0
+    count, places = 0, list[int]()
     for b in range(nb if closed else 0):
         begin[b], last[b] = count, last[joints[b]["parent"]]
         for row, v in enumerate(_velocities(joints[b])):
@@ -394,10 +395,21 @@ def blocks_for(robot: Mechanism, parts: Parts, closed: bool) -> Blocks:
             one["body"], one["row"], one["up"], one["v"] = b, row, last[b], v
             at[v] = last[b] = count
             count += 1
-    places = along["v"].tolist()
-    torques = range(2 * nv, 2 * nv + (robot.nu if closed else 0))
-    directions = np.array([*places, *(nv + v for v in places), *torques], dtype=np.int64)
-    width, before = (WIDTH * -(-k // WIDTH) for k in (len(directions) + 1, 2 * n))
+    above: list[list[int]] = []
+    for one in along:
+        above.append([*above[one["up"]], int(one["up"])] if one["up"] >= 0 else [])
+    floats = parts.model.bodies["floats_with"]
+    for k, one in enumerate(along):
+        beyond = [i for i in range(n) if k in above[i]]
+        own = [i for i in range(n) if along["body"][i] == one["body"]]
+        bends = sorted({*above[k], *own})
+        if floats[one["body"]] == one["body"] and one["row"] < joints[one["body"]]["m_T"]:
+            bends = sorted({*own, *beyond})
+        for name, more in zip(LISTS, (bends, [k], above[k], beyond), strict=True):
+            one[name] = len(places)
+            places += more
+        one["end"] = len(places)
+    width, before = (WIDTH * -(-k // WIDTH) for k in (2 * n + robot.nu + 1, 2 * n))
     shapes = *((n, n),) * 5, (n, before), (n, width), (n, width), (1, width)
     return Blocks(
         np.zeros(nb + 1, dtype=BLOCK),
@@ -406,7 +418,7 @@ def blocks_for(robot: Mechanism, parts: Parts, closed: bool) -> Blocks:
         begin,
         last[:nb].copy(),
         at,
-        directions,
+        np.array(places, dtype=np.int64),
         np.zeros(3),
         np.zeros(n),
         *(in_lines(np.zeros(shape)) for shape in shapes),

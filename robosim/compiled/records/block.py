@@ -32,6 +32,13 @@ ALONG = np.dtype(  # of a coordinate, in the order of bodies
         ("row", "i8"),  # of the coordinate in its joint
         ("up", "i8"),  # the coordinate before it on the way to the root, or -1
         ("v", "i8"),  # its place among the velocities
+        # Where lists of coordinates begin in `places`: those by which its rate along an arc differs
+        # from that along a chord, then itself and those before it, without it, and those beyond.
+        ("bends", "i8"),
+        ("related", "i8"),
+        ("above", "i8"),
+        ("beyond", "i8"),
+        ("end", "i8"),
         # Screws at both knots, the twist against which they turn, products with blocks:
         *((name, "f8", (6,)) for name in ("S1", "S2", "eta", "y", "RR", "RN", "LP", "LR", "LN")),
         *((name, "f8", (3,)) for name in ("w", "own", "rest")),

@@ -19,7 +19,7 @@ the interval, and with the barrier, which follows the largest impulse (`columns`
 from robosim.compiled.kinds import DRY, LIMIT
 from robosim.kernels.compiler.eights import eight, put_eight
 from robosim.kernels.compiler.jit import bridge, kernel
-from robosim.kernels.compiler.lanes import WIDTH, lane
+from robosim.kernels.compiler.lanes import WIDTH
 from robosim.kernels.contact.kinematics import on_joint, turn_vector
 from robosim.kernels.equations.algebra import assign, fill
 from robosim.kernels.equations.body import angular_momentum_tangent
@@ -791,67 +791,131 @@ def follow_roots(model, links, blocks):
 
 
 @kernel
-def start_rates(arcs, square, blocks):
+def start_rates(square, blocks):
     """Y = changes of the rates of chords at the first knot, by coordinates and by velocities."""
-    n, groups = blocks.along.shape[0], blocks.Y.shape[1] // WIDTH
+    n, places = blocks.along.shape[0], blocks.places
     for i in range(n):
+        a = blocks.along[i]
         for k in range(blocks.Y.shape[1]):
             blocks.Y[i, k] = 0.0
-        blocks.Y[i, n + i] = 1.0
-    if not arcs:
-        return
-    apart = square
-    while True:
+        for m in range(a.bends, a.related):
+            c = blocks.along[places[m]]
+            blocks.Y[i, c.v] = -blocks.B[i, places[m]]
+            blocks.Y[i, n + c.v] = -blocks.E[i, places[m]]
+        blocks.Y[i, n + a.v] += 1.0
+    # To first order in the square of an angle, and each time to one more.
+    apart = square * square
+    while apart > ALIKE:
         for i in range(n):
-            for k in range(n):
-                blocks.Y[i, k] = -blocks.B[i, k]
-            for k in range(n, blocks.Y.shape[1]):
-                blocks.Y[i, k] = 0.0
-            blocks.Y[i, n + i] = 1.0
-            for k in range(n):
-                factor = blocks.E[i, k]
-                if factor != 0.0 and k != i:
-                    for g in range(groups):
-                        more = eight(blocks.Y, k, g * WIDTH)
-                        put_eight(
-                            eight(blocks.Y, i, g * WIDTH) - factor * more, blocks.Y, i, g * WIDTH
-                        )
-            inverse = 1.0 / (1.0 + blocks.E[i, i])
-            for g in range(groups):
-                put_eight(inverse * eight(blocks.Y, i, g * WIDTH), blocks.Y, i, g * WIDTH)
-        if apart <= ALIKE:
-            break
+            improve_rates(i, blocks)
         apart *= square
 
 
 @kernel
+def improve_rates(i, blocks):
+    """Y of one coordinate, by those that it depends on."""
+    n, a, places, width = blocks.along.shape[0], blocks.along[i], blocks.places, blocks.Y.shape[1]
+    own = 1.0 / (1.0 + blocks.E[i, i])
+    for k in range(width):
+        blocks.Y[i, k] = 0.0
+    for m in range(a.bends, a.related):
+        blocks.Y[i, blocks.along[places[m]].v] = -blocks.B[i, places[m]]
+    blocks.Y[i, n + a.v] = 1.0
+    for m in range(a.bends, a.related):
+        k = places[m]
+        if k != i:
+            for at in range(0, width, WIDTH):
+                more = eight(blocks.Y, i, at) - blocks.E[i, k] * eight(blocks.Y, k, at)
+                put_eight(more, blocks.Y, i, at)
+    for at in range(0, width, WIDTH):
+        put_eight(own * eight(blocks.Y, i, at), blocks.Y, i, at)
+
+
+@kernel
+def add_products(i, begin, end, places, factors, source, width, out):
+    """out[i] += factors[i] times the rows `places` of the source, which is another matrix."""
+    at = 0
+    while at + 4 * WIDTH <= width:
+        a, b, c, d = (
+            eight(out, i, at),
+            eight(out, i, at + WIDTH),
+            eight(out, i, at + 2 * WIDTH),
+            eight(out, i, at + 3 * WIDTH),
+        )
+        for m in range(begin, end):
+            k = places[m]
+            factor = factors[i, k]
+            a = a + factor * eight(source, k, at)
+            b = b + factor * eight(source, k, at + WIDTH)
+            c = c + factor * eight(source, k, at + 2 * WIDTH)
+            d = d + factor * eight(source, k, at + 3 * WIDTH)
+        put_eight(a, out, i, at)
+        put_eight(b, out, i, at + WIDTH)
+        put_eight(c, out, i, at + 2 * WIDTH)
+        put_eight(d, out, i, at + 3 * WIDTH)
+        at += 4 * WIDTH
+    while at < width:
+        a = eight(out, i, at)
+        for m in range(begin, end):
+            a = a + factors[i, places[m]] * eight(source, places[m], at)
+        put_eight(a, out, i, at)
+        at += WIDTH
+
+
+@kernel
+def subtract_products(i, begin, end, places, factors, scale, out):
+    """out[i] = scale (out[i] - factors[i] times its own rows `places`)."""
+    at, width = 0, out.shape[1]
+    while at + 4 * WIDTH <= width:
+        a, b, c, d = (
+            eight(out, i, at),
+            eight(out, i, at + WIDTH),
+            eight(out, i, at + 2 * WIDTH),
+            eight(out, i, at + 3 * WIDTH),
+        )
+        for m in range(begin, end):
+            k = places[m]
+            factor = -factors[i, k]
+            a = a + factor * eight(out, k, at)
+            b = b + factor * eight(out, k, at + WIDTH)
+            c = c + factor * eight(out, k, at + 2 * WIDTH)
+            d = d + factor * eight(out, k, at + 3 * WIDTH)
+        put_eight(scale * a, out, i, at)
+        put_eight(scale * b, out, i, at + WIDTH)
+        put_eight(scale * c, out, i, at + 2 * WIDTH)
+        put_eight(scale * d, out, i, at + 3 * WIDTH)
+        at += 4 * WIDTH
+    while at < width:
+        a = eight(out, i, at)
+        for m in range(begin, end):
+            a = a - factors[i, places[m]] * eight(out, places[m], at)
+        put_eight(scale * a, out, i, at)
+        at += WIDTH
+
+
+@kernel
 def eliminate(blocks):
-    """X = H^-1 X, from the leaves to the root and back; whether nothing was singular."""
-    n, groups = blocks.along.shape[0], blocks.X.shape[1] // WIDTH
+    """X = H^-1 X, from the leaves to the root and back; whether nothing was singular.
+
+    Leaves factors in H: of a coordinate by those that it carries, and by those that carry it.
+    """
+    n, places, H = blocks.along.shape[0], blocks.places, blocks.H
     for k in range(n - 1, -1, -1):
-        own = blocks.H[k, k]
+        a, own = blocks.along[k], blocks.H[k, k]
         if not abs(own) > 1e-300:
             return False
-        inverse, i = 1.0 / own, blocks.along[k].up
-        while i >= 0:
-            factor = inverse * blocks.H[i, k]
-            j = blocks.along[k].up
-            while j >= 0:
-                blocks.H[i, j] -= factor * blocks.H[k, j]
-                j = blocks.along[j].up
-            for g in range(groups):
-                at = g * WIDTH
-                put_eight(eight(blocks.X, i, at) - factor * eight(blocks.X, k, at), blocks.X, i, at)
-            i = blocks.along[i].up
-    for k in range(n):
-        inverse = 1.0 / blocks.H[k, k]
-        for g in range(groups):
-            at = g * WIDTH
-            total, j = eight(blocks.X, k, at), blocks.along[k].up
-            while j >= 0:
-                total = total - blocks.H[k, j] * eight(blocks.X, j, at)
-                j = blocks.along[j].up
-            put_eight(inverse * total, blocks.X, k, at)
+        for m in range(a.above, a.beyond):
+            i = places[m]
+            factor = H[i, k] / own
+            for other in range(a.above, a.beyond):
+                H[i, places[other]] -= factor * H[k, places[other]]
+            H[i, k] = factor
+    for i in range(n - 1, -1, -1):
+        a = blocks.along[i]
+        subtract_products(i, a.beyond, a.end, places, H, 1.0, blocks.X)
+    for i in range(n):
+        a = blocks.along[i]
+        subtract_products(i, a.above, a.beyond, places, H, 1.0 / H[i, i], blocks.X)
     return True
 
 
@@ -860,22 +924,20 @@ def answer_rates(on, dt, arcs, blocks):
     """X = changes of the rates over the interval along all directions; whether there are such."""
     n, width = blocks.along.shape[0], blocks.X.shape[1]
     for i in range(n):
-        for k in range(n):
-            blocks.X[i, k] = blocks.R[i, k]
-        for k in range(n):
-            blocks.X[i, n + k] = 0.0 if arcs else blocks.M[i, k]
-        for k in range(2 * n, width):
+        a = blocks.along[i]
+        for k in range(width):
             blocks.X[i, k] = 0.0
+        for m in range(a.related, a.end):
+            k = blocks.places[m]
+            v = blocks.along[k].v
+            blocks.X[i, v] = blocks.R[i, k]
+            if not arcs:
+                blocks.X[i, n + v] = blocks.M[i, k]
         blocks.X[i, width - 1] = blocks.kappa[i]
         if arcs:
-            for g in range(blocks.Y.shape[1] // WIDTH):
-                at = g * WIDTH
-                total = eight(blocks.X, i, at)
-                for k in range(n):
-                    factor = blocks.M[i, k]
-                    if factor != 0.0:
-                        total = total + factor * eight(blocks.Y, k, at)
-                put_eight(total, blocks.X, i, at)
+            add_products(
+                i, a.related, a.end, blocks.places, blocks.M, blocks.Y, blocks.Y.shape[1], blocks.X
+            )
     push_motors(on, dt, blocks)
     return eliminate(blocks)
 
@@ -898,7 +960,7 @@ def end_coordinates(system, work, speed, dt, columns, blocks):
     for i in range(n):
         for g in range(width // WIDTH):
             put_eight(dt * eight(blocks.X, i, g * WIDTH), blocks.Q, i, g * WIDTH)
-        blocks.Q[i, i] += 1.0
+        blocks.Q[i, blocks.along[i].v] += 1.0
     for k in range(width):
         blocks.Z[0, k] = 0.0
     largest, at = 0.0, 0
@@ -914,7 +976,7 @@ def end_coordinates(system, work, speed, dt, columns, blocks):
         first, second = motion_of(contact, touch, dt)
         for g in range(width // WIDTH):
             put_eight(second * eight(blocks.Q, i, g * WIDTH), blocks.Z, 0, g * WIDTH)
-        blocks.Z[0, i] += first
+        blocks.Z[0, blocks.along[i].v] += first
     else:
         i = blocks.last[contact.body]
         while i >= 0:
@@ -923,7 +985,7 @@ def end_coordinates(system, work, speed, dt, columns, blocks):
             for g in range(width // WIDTH):
                 more = second * eight(blocks.Q, i, g * WIDTH)
                 put_eight(eight(blocks.Z, 0, g * WIDTH) + more, blocks.Z, 0, g * WIDTH)
-            blocks.Z[0, i] += inner6(touch.U1[2], c.S1)
+            blocks.Z[0, c.v] += inner6(touch.U1[2], c.S1)
             i = c.up
     A = system.contacts[work.active[at]].A[2, 2]
     own = A * blocks.Z[0, width - 1]
@@ -942,18 +1004,13 @@ def answer_velocities(on, dt, blocks):
     """X = changes of the rates at the second knot along all directions; whether there are such."""
     n, width = blocks.along.shape[0], blocks.X.shape[1]
     for i in range(n):
-        for k in range(n):
-            blocks.X[i, k] = blocks.R[i, k]
-        for k in range(n, width):
-            blocks.X[i, k] = 0.0
-        for g in range(width // WIDTH):
-            at = g * WIDTH
-            total = eight(blocks.X, i, at) + blocks.kappa[i] * eight(blocks.Z, 0, at)
-            for k in range(n):
-                factor = blocks.M[i, k]
-                if factor != 0.0:
-                    total = total + factor * eight(blocks.Q, k, at)
-            put_eight(total, blocks.X, i, at)
+        a, barrier = blocks.along[i], blocks.kappa[i]
+        for at in range(0, width, WIDTH):
+            put_eight(barrier * eight(blocks.Z, 0, at), blocks.X, i, at)
+        for m in range(a.related, a.end):
+            k = blocks.places[m]
+            blocks.X[i, blocks.along[k].v] += blocks.R[i, k]
+        add_products(i, a.related, a.end, blocks.places, blocks.M, blocks.Q, width, blocks.X)
     push_motors(on, dt, blocks)
     return eliminate(blocks)
 
@@ -961,25 +1018,47 @@ def answer_velocities(on, dt, blocks):
 @kernel
 def read_changes(on, arcs, blocks, changes):
     """Changes of coordinates, in the tangent, and of velocities at the second knot."""
-    n = blocks.along.shape[0]
-    for i in range(n):
-        v = blocks.along[i].v
-        for g in range(blocks.X.shape[1] // WIDTH):
-            at = g * WIDTH
-            total, moved = eight(blocks.X, i, at), eight(blocks.Q, i, at)
-            if arcs:
-                for k in range(n):
-                    factor, other = blocks.E[i, k], blocks.B[i, k]
-                    if factor != 0.0 or other != 0.0:
-                        total = total + factor * eight(blocks.X, k, at)
-                        total = total + other * eight(blocks.Q, k, at)
-            for k in range(min(WIDTH, blocks.directions.shape[0] - at)):
-                d = blocks.directions[at + k]
-                changes[d, v], changes[d, on.nv + v] = lane(moved, k), lane(total, k)
+    width = blocks.X.shape[1]
+    for i in range(blocks.along.shape[0]):
+        a = blocks.along[i]
+        put_row(i, blocks.Q, a.v, changes)
+        if not arcs:
+            put_row(i, blocks.X, on.nv + a.v, changes)
+            continue
+        for at in range(0, width, WIDTH):
+            put_eight(eight(blocks.X, i, at), blocks.Z, 0, at)
+        # Row 0 of matrices with one row, which Z is.
+        add_bent(i, a, blocks)
+        put_row(0, blocks.Z, on.nv + a.v, changes)
     for row in range(on.unknown, on.order.shape[0]):
         d = on.order[row]
-        fill(0.0, changes[d])
+        for k in range(changes.shape[0]):
+            changes[k, d] = 0.0
         changes[d, d] = 1.0
+
+
+@kernel
+def add_bent(i, a, blocks):
+    """Z += by how much more the rate i is along an arc than along a chord."""
+    for at in range(0, blocks.X.shape[1], WIDTH):
+        total = eight(blocks.Z, 0, at)
+        for m in range(a.bends, a.related):
+            k = blocks.places[m]
+            total = total + blocks.E[i, k] * eight(blocks.X, k, at)
+            total = total + blocks.B[i, k] * eight(blocks.Q, k, at)
+        put_eight(total, blocks.Z, 0, at)
+
+
+@kernel
+def put_row(i, source, at, out):
+    """out[at] = row i of the source, which is as long or longer."""
+    width, k = out.shape[1], 0
+    while k + WIDTH <= width:
+        put_eight(eight(source, i, k), out, at, k)
+        k += WIDTH
+    while k < width:
+        out[at, k] = source[i, k]
+        k += 1
 
 
 @kernel
@@ -1014,7 +1093,7 @@ def linearize_interval(scheme, plain, on, columns, solver, arc, changes):
     move_equations(model, state, system, loads, work, dt, columns, blocks)
     if arcs:
         note_arcs(model, tree, False, columns.links, blocks)
-    start_rates(arcs, columns.turns[0], blocks)
+        start_rates(columns.turns[0], blocks)
     if not answer_rates(on, dt, arcs, blocks):
         return False
     end_coordinates(system, work, options.contact_speed, dt, columns, blocks)
