@@ -484,9 +484,10 @@ class MaximalLinearizer(Linearizer[Simulation]):
             full = sim.torques  # which have been checked
         else:
             full = self._forces(sim, torques, controller)
-        loads, state, (nq, nv, _) = sim.parts.loads, sim.engine.state, self._widths
-        q, v = state.q[:nq], state.v[:nv]
-        return Given(q, v, full, loads.external["w"], gains, sim.time, loads.controls)
+        engine, (nq, nv, _) = sim.engine, self._widths
+        loads, state = engine.parts.loads, engine.state
+        q, v, external = state.q[:nq], state.v[:nv], loads.external["w"]
+        return Given(q, v, full, external, gains, engine.time, loads.controls)
 
     def _act(self, given: Given) -> None:
         """Let the twin's implicit actuators act as those that are asked for."""
@@ -543,16 +544,17 @@ class MaximalLinearizer(Linearizer[Simulation]):
         """Steps along all directions; `status` of the starts tells what has become of them."""
         starts, on = step.starts(len(given)), step.parts
         values = starts.values
-        for i, one in enumerate(given):
-            at = 0
-            for part in one[:3]:
-                values.begins[i, at : at + len(part)] = part
-                at += len(part)
-            values.begins[i, at:] = 0.0  # forces on joints that close loops
-            values.external[i] = one.external
+        for row, one in zip(step.rows(starts), given, strict=True):
+            row.q[:], row.v[:] = one.q, one.v
+            if len(one.torques) < len(row.torques):
+                row.torques[len(one.torques) :] = 0.0  # forces on joints that close loops
+                row.torques[: len(one.torques)] = one.torques
+            else:
+                row.torques[:] = one.torques
+            row.external[:] = one.external
             if len(one.gains):
-                values.gains[i] = one.gains
-        values.status[:] = values.solved[:] = 0
+                row.gains[:] = one.gains
+        values.solved.fill(0)
         if solved is not None:
             values.solved[:], values.divided[:], on.mid[:] = 1, solved.substeps, solved.mid
             if self._closes:

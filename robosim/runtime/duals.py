@@ -95,6 +95,16 @@ class Starts(NamedTuple):
     count: NDArray[np.int64]  # type: ignore[assignment]  # (n,) number of `contacts`
 
 
+class StartRow(NamedTuple):
+    """Views of what one of some `Starts` begins with."""
+
+    q: Array
+    v: Array
+    torques: Array  # of all coordinates
+    external: Array
+    gains: NDArray[np.void]
+
+
 class Blocks(NamedTuple):
     """Derivatives in joint coordinates (`robosim.kernels.step.matrices`), of n coordinates.
 
@@ -269,6 +279,7 @@ class DualStep:
         self._columns = columns_for(robot, parts, closed)
         self.plain, self.robot = plain, robot
         self._starts: dict[int, Handle] = {}  # by their number
+        self._rows: dict[Handle, list[StartRow]] = {}
         self._steps: dict[int, Any] = {}  # by the kind of the starts
         handle = Handle(self.parts)
         kind, dual = kind_of_duals(handle)
@@ -294,9 +305,21 @@ class DualStep:
                 np.zeros(n, dtype=np.int64),
             )
         )
+        nq, nv = on.nq, on.nv
+        parts = made.values
+        each = zip(parts.begins, parts.external, parts.gains, strict=True)
+        self._rows[made] = [
+            StartRow(row[:nq], row[nq : nq + nv], row[nq + nv :], external, gains)
+            for row, external, gains in each
+        ]
         # Memory for one start is kept, as single steps come between others.
         self._starts = {k: known for k, known in self._starts.items() if k == 1} | {n: made}
+        self._rows = {known: self._rows[known] for known in self._starts.values()}
         return made
+
+    def rows(self, starts: Handle) -> list[StartRow]:
+        """Where each of some starts is set."""
+        return self._rows[starts]
 
     def take(self, starts: Handle, arc: float) -> None:
         """Take the steps from all starts along all directions; `status` tells which have failed."""
