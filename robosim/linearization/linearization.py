@@ -329,16 +329,57 @@ class MaximalLinearizer(Linearizer[Simulation]):
         # By what steps are solved with: another solver, or blocks of other pairs of bodies.
         self._by_model: dict[int, ByModel] = {}
         self._last: tuple[DualStep, Handle] | None = None
+        parts = engine.parts
+        self._is_simple = not (
+            self._closes or parameters or driven or len(self._gains) or len(parts.loads.controls)
+            or len(parts.model.collision.pairs)
+        )  # fmt: skip
+        self._without = np.zeros((2 * robot.nv, 0))  # derivatives by no parameters
         self._backward: Backward | None = None
 
     def at(
         self, sim: Simulation, torques: ArrayLike | None, controller: PD | None
     ) -> Linearization:
         """See `Linearizer`."""
+        if self._is_simple and torques is None:
+            quick = self._simply(sim)
+            if quick is not None:
+                return quick
         (found,) = self.of_given((self._given(sim, torques, controller),))
         if isinstance(found, ConvergenceError):
             raise found
         return self._told(found, shared=False)
+
+    def _simply(self, sim: Simulation) -> Linearization | None:
+        """A step under the torques of the last one, in less Python; None if it cannot be solved.
+
+        For trees without anything else that acts.
+        """
+        if self._twin.engine.counters.away:
+            return None
+        step = self._steps().by_state
+        starts, (nq, nv, _) = step.starts(1), self._widths
+        (row,), values = step.rows(starts), starts.values
+        engine = sim.engine
+        state, tau = engine.state, sim.torques
+        row.q[:], row.v[:], row.torques[: len(tau)] = state.q[:nq], state.v[:nv], tau
+        row.external[:] = engine.parts.loads.external["w"]
+        values.solved[0] = 0
+        step.take(starts, self._arc)
+        self._last = step, starts
+        if values.status[0] != CONVERGED:
+            return None
+        ends, changes = values.ends[0].copy(), values.changes[0].copy()
+        return Linearization(
+            ends[:nq],
+            ends[nq:],
+            changes[:, : 2 * nv],
+            changes[:, 2 * nv :],
+            self._without,
+            self._inputs,
+            (),
+            partial(contact_modes, self.robot, *self._contacts(starts, 0)),
+        )
 
     def of_all(
         self,
