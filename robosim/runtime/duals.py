@@ -324,10 +324,17 @@ class DualStep:
     def take(self, starts: Handle, arc: float) -> None:
         """Take the steps from all starts along all directions; `status` tells which have failed."""
         columns, _ = self._columns
-        if starts.kind not in self._steps:
-            self._steps[starts.kind] = self._step_function(starts.kind)
-        take_steps = self._steps[starts.kind]
+        take_steps = self._made(starts.kind)
         take_steps(self.plain.address, self._handle.address, starts.address, columns.address, arc)
+
+    def make_ready(self) -> None:
+        """Compile what takes the steps, if that has not been done."""
+        self._made(self.starts(1).kind)
+
+    def _made(self, starts_kind: int) -> Any:
+        if starts_kind not in self._steps:
+            self._steps[starts_kind] = self._step_function(starts_kind)
+        return self._steps[starts_kind]
 
     def _step_function(self, starts_kind: int) -> Any:
         """Compiled code for starts of a kind; with what it calls for features of the model."""
