@@ -35,7 +35,7 @@ class Rollouts:
     """
 
     def __init__(self, sim: Differentiable, contact_speed: float | None, lengths: Array) -> None:
-        self._lengths = lengths[:, None]
+        self.lengths, self._lengths = lengths, lengths[:, None]
         self.begin(sim)
         self._batch: BatchSimulation | None = None
         self.single = sim.copy()
