@@ -1,13 +1,12 @@
-"""Derivatives of one undivided step of a tree, in closed form, many directions at a time.
+"""One undivided step of a tree as its derivatives in closed form need it, body by body.
 
-A direction changes where a step begins, or a torque. What follows are changes of all that the step
-computes, to first order. `Column` records have them for a body, for as many directions as there
-are lanes; all else is the plain step's.
+First the step is solved to rounding, with factors of Newton's method there (`solve_interval`), then
+projected at the second knot (`project_interval`). The matrices of all derivatives follow in joint
+coordinates (`matrices`). The way back (`adjoint`) goes body by body instead. Of one direction, what
+the barrier of contacts does by itself, it needs changes to first order, which are here:
 
-1. Changes of poses and twists at the first knot, along the tree (`move_pose`, `move_twist`).
-2. Changes of the equations (29a) to (29f) by these, where the rates of all coordinates stay.
-3. The rates answer, with the factors of Newton's method at the solution (`sweep_columns`).
-4. The same at the second knot, with the factors of the projection that finds its velocities.
+1. of the equations (29a) to (29f), where the rates of all coordinates stay (`leave_columns`);
+2. of rates, by the factors (`sweep_columns`), and of contacts (`move_contacts`).
 
 Contacts answer by their stiffness A. In the projection A changes as well: by the motion of the
 contact and by the barrier, which numbers with derivatives tell for each contact by itself.
