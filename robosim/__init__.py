@@ -162,7 +162,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in _LAZY:
-        return getattr(import_module(_LAZY[name]), name)
+        found = globals()[name] = getattr(import_module(_LAZY[name]), name)
+        return found
     return _module(name)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import Any, Protocol, TypeAlias, TypeVar, cast
@@ -21,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from robosim.compiled.model import Model
 from robosim.control.controllers import PD
 from robosim.control.pd import check_motors
+from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError, ConvergenceError, ModelError, OptionError
 from robosim.kernels.compiler.duals import DIRECTIONS
 from robosim.kernels.status import CONVERGED
@@ -35,7 +37,7 @@ from robosim.linearization.linearizer import (
 from robosim.linearization.parameters import slopes_of, with_present
 from robosim.linearization.worlds import WorldLinearizer
 from robosim.runtime.adjoint import Backward
-from robosim.runtime.duals import DualStep, assign_numbers
+from robosim.runtime.duals import DualStep, StartRow, assign_numbers
 from robosim.runtime.handles import Handle
 from robosim.simulation.notices import Silence
 from robosim.simulation.simulation import Simulation
@@ -109,7 +111,8 @@ def linearize(
     one: Any = sim
     if _is_simulation(one):
         return linearizer_of(one, *given).at(one, torques, controller)
-    return stacked(refuse_failed(_of_several(one, given, torques, controller)))
+    found = _of_several(one, given, torques, controller, stacks=True)
+    return found if isinstance(found, Linearization) else stacked(refuse_failed(found))
 
 
 def linearize_each(
@@ -117,7 +120,9 @@ def linearize_each(
 ) -> list[Linearization | ConvergenceError]:
     """As `linearize` of several simulations, each by itself, or what has failed in its place."""
     check_derivatives(contact_speed)
-    return _of_several(sims, (contact_speed, (), False), torques, None)
+    found = _of_several(sims, (contact_speed, (), False), torques, None)
+    assert isinstance(found, list)
+    return found
 
 
 def linearize_rows(
@@ -179,9 +184,13 @@ def smoothed(
 
 
 def _of_several(
-    one: Any, given: tuple[float | None, tuple[str, ...], bool], torques: Any, controller: PD | None
-) -> list[Linearization | ConvergenceError]:
-    """Of each of several simulations, or what has failed."""
+    one: Any,
+    given: tuple[float | None, tuple[str, ...], bool],
+    torques: Any,
+    controller: PD | None,
+    stacks: bool = False,
+) -> list[Linearization | ConvergenceError] | Linearization:
+    """Of each of several simulations, or what has failed; with `stacks` as one if none has."""
     sims = [one[i] for i in range(len(one))] if hasattr(one, "__getitem__") else None
     if not sims or not all(map(_is_simulation, sims)):
         raise OptionError(
@@ -190,7 +199,12 @@ def _of_several(
         )
     first, rows = sims[0], _rows_for(len(sims), torques)
     if all(first.is_like(each) for each in sims):
-        return _of_alike(sims, given, getattr(one, "threads", 1), rows, controller)
+        threads = threads_for(len(sims), getattr(one, "threads", 1))
+        if stacks and controller is None:
+            whole = _whole(sims, given, threads, rows)
+            if whole is not None:
+                return whole
+        return _of_alike(sims, given, threads, rows, controller)
     found = []
     for each, tau in zip(sims, rows, strict=True):
         found += linearizer_of(each, *given).of_all((each,), (tau,), controller)
@@ -225,7 +239,6 @@ def _of_alike(
     controller: PD | None,
 ) -> list[Linearization | ConvergenceError]:
     """Of simulations that are alike, by threads that have memory of their own."""
-    threads = threads_for(len(sims), threads)
     workers = [linearizer_of(sims[0], *given, worker=k) for k in range(threads)]
 
     def take(
@@ -235,6 +248,55 @@ def _of_alike(
         return worker.of_all(some, forces, controller)
 
     return side_by_side(workers, list(zip(sims, torques, strict=True)), take)
+
+
+def _whole(
+    sims: Sequence[Any],
+    given: tuple[float | None, tuple[str, ...], bool],
+    threads: int,
+    torques: list[Any],
+) -> Linearization | None:
+    """Of simulations that are alike, as one; None if that takes more than trees and torques do."""
+    workers = [linearizer_of(sims[0], *given, worker=k) for k in range(threads)]
+    first = workers[0]
+    if not (isinstance(first, MaximalLinearizer) and first.is_simple):
+        return None
+    simple = cast(list[MaximalLinearizer], workers)
+    if all(tau is torques[0] for tau in torques) and torques[0] is not None:
+        forces = [first.forces(sims[0], torques[0])] * len(sims)
+    else:
+        forces = [first.forces(sim, tau) for sim, tau in zip(sims, torques, strict=True)]
+    for worker in simple:
+        worker.make_ready()
+    n, (nq, nv), nu = len(sims), first.widths, first.robot.nu
+    whole = Linearization(
+        np.empty((n, nq)), np.empty((n, nv)), np.empty((n, 2 * nv, 2 * nv)),
+        np.empty((n, 2 * nv, nu)), np.zeros((n, 2 * nv, 0)), first.inputs, (),
+        partial(_modes_of_parts, first.robot, []),
+    )  # fmt: skip
+    ends = np.linspace(0, n, threads + 1).astype(int).tolist()
+    parts = [
+        partial(worker.fill, sims[begin:end], forces[begin:end], whole, begin)
+        for worker, (begin, end) in zip(simple, pairwise(ends), strict=True)
+    ]
+    if threads == 1:
+        found = [parts[0]()]
+    else:
+        with ThreadPoolExecutor(threads - 1) as pool:
+            others = [pool.submit(part) for part in parts[1:]]
+            found = [parts[0](), *(other.result() for other in others)]
+    if any(part is None for part in found):
+        return None
+    return replace(whole, modes=partial(_modes_of_parts, first.robot, found))
+
+
+def _modes_of_parts(robot: Mechanism, parts: list[Any]) -> tuple[tuple[ContactMode, ...], ...]:
+    """Contacts of states, from a model, their contacts and the numbers of these of each part."""
+    return tuple(
+        contact_modes(robot, model, row[:count])
+        for model, contacts, counts in parts
+        for row, count in zip(contacts, counts.tolist(), strict=True)
+    )
 
 
 def threads_for(n: int, threads: int) -> int:
@@ -314,7 +376,7 @@ class MaximalLinearizer(Linearizer[Simulation]):
             engine.hand_over(engine.parts._replace(options=options))
         self.contact_speed = float(engine.parts.options.contact_speed)
         super().__init__(robot, parameters, slopes_of(robot, engine.model_of, parameters))
-        self._inputs = tuple(robot.actuated_names)
+        self.inputs = tuple(robot.actuated_names)
         self._widths = robot.nq, robot.nv, robot.v_offsets[-1]
         self._closes = bool(
             robot.loop_joints or robot.couplings or len(engine.parts.loads.motion) > 0
@@ -330,16 +392,99 @@ class MaximalLinearizer(Linearizer[Simulation]):
         # By what steps are solved with: another solver, or blocks of other pairs of bodies.
         self._by_model: dict[int, ByModel] = {}
         self._last: tuple[DualStep, Handle] | None = None
+        parts = engine.parts
+        self.is_simple = not (
+            self._closes or parameters or driven or len(self._gains) or len(parts.loads.controls)
+            or len(parts.model.collision.pairs)
+        )  # fmt: skip
+        self._without = np.zeros((2 * robot.nv, 0))  # derivatives by no parameters
         self._backward: Backward | None = None
 
     def at(
         self, sim: Simulation, torques: ArrayLike | None, controller: PD | None
     ) -> Linearization:
         """See `Linearizer`."""
+        if self.is_simple and torques is None:
+            quick = self._simply(sim)
+            if quick is not None:
+                return quick
         (found,) = self.of_given((self._given(sim, torques, controller),))
         if isinstance(found, ConvergenceError):
             raise found
-        return self._told(found)
+        return self._told(found, shared=False)
+
+    @property
+    def widths(self) -> tuple[int, int]:
+        """Numbers in q and in v."""
+        return self._widths[0], self._widths[1]
+
+    def forces(self, sim: Simulation, torques: ArrayLike | None) -> Array:
+        """Forces on all coordinates over the step; None for those of the last step."""
+        return sim.torques if torques is None else self._forces(sim, torques, None)
+
+    def make_ready(self) -> None:
+        """Compile what takes steps, if that has not been done."""
+        self._steps().by_state.make_ready()
+
+    def fill(
+        self, sims: Sequence[Simulation], forces: Sequence[Array], whole: Linearization, begin: int
+    ) -> tuple[Model, NDArray[np.void], NDArray[np.int64]] | None:
+        """Rows of a whole, from one on; their contacts, or None if any step cannot be solved."""
+        if self._twin.engine.counters.away:
+            return None
+        step, n = self._steps().by_state, len(sims)
+        starts, (nq, nv, _) = step.starts(n), self._widths
+        values = starts.values
+        for row, sim, tau in zip(step.rows(starts), sims, forces, strict=True):
+            self._set(row, sim, tau)
+        values.solved.fill(0)
+        step.take(starts, self._arc)
+        self._last = step, starts
+        if (values.status != CONVERGED).any():
+            return None
+        rows = slice(begin, begin + n)
+        whole.q[rows], whole.v[rows] = values.ends[:, :nq], values.ends[:, nq:]
+        whole.A[rows], whole.B[rows] = (
+            values.changes[:, :, : 2 * nv],
+            values.changes[:, :, 2 * nv :],
+        )
+        most = max(values.count.tolist())
+        return self._twin.parts.model, values.contacts[:, :most].copy(), values.count.copy()
+
+    def _set(self, row: StartRow, sim: Simulation, tau: Array) -> None:
+        """Let a step begin where a simulation is, under forces on all coordinates."""
+        engine, (nq, nv, _) = sim.engine, self._widths
+        state = engine.state
+        row.q[:], row.v[:], row.torques[: len(tau)] = state.q[:nq], state.v[:nv], tau
+        row.external[:] = engine.parts.loads.external["w"]
+
+    def _simply(self, sim: Simulation) -> Linearization | None:
+        """A step under the torques of the last one, in less Python; None if it cannot be solved.
+
+        For trees without anything else that acts.
+        """
+        if self._twin.engine.counters.away:
+            return None
+        step = self._steps().by_state
+        starts, (nq, nv, _) = step.starts(1), self._widths
+        (row,), values = step.rows(starts), starts.values
+        self._set(row, sim, sim.torques)
+        values.solved[0] = 0
+        step.take(starts, self._arc)
+        self._last = step, starts
+        if values.status[0] != CONVERGED:
+            return None
+        ends, changes = values.ends[0].copy(), values.changes[0].copy()
+        return Linearization(
+            ends[:nq],
+            ends[nq:],
+            changes[:, : 2 * nv],
+            changes[:, 2 * nv :],
+            self._without,
+            self.inputs,
+            (),
+            partial(contact_modes, self.robot, *self._contacts(starts, 0)),
+        )
 
     def of_all(
         self,
@@ -485,9 +630,10 @@ class MaximalLinearizer(Linearizer[Simulation]):
             full = sim.torques  # which have been checked
         else:
             full = self._forces(sim, torques, controller)
-        loads, state, (nq, nv, _) = sim.parts.loads, sim.engine.state, self._widths
-        q, v = state.q[:nq], state.v[:nv]
-        return Given(q, v, full, loads.external["w"], gains, sim.time, loads.controls)
+        engine, (nq, nv, _) = sim.engine, self._widths
+        loads, state = engine.parts.loads, engine.state
+        q, v, external = state.q[:nq], state.v[:nv], loads.external["w"]
+        return Given(q, v, full, external, gains, engine.time, loads.controls)
 
     def _act(self, given: Given) -> None:
         """Let the twin's implicit actuators act as those that are asked for."""
@@ -544,16 +690,17 @@ class MaximalLinearizer(Linearizer[Simulation]):
         """Steps along all directions; `status` of the starts tells what has become of them."""
         starts, on = step.starts(len(given)), step.parts
         values = starts.values
-        for i, one in enumerate(given):
-            at = 0
-            for part in one[:3]:
-                values.begins[i, at : at + len(part)] = part
-                at += len(part)
-            values.begins[i, at:] = 0.0  # forces on joints that close loops
-            values.external[i] = one.external
+        for row, one in zip(step.rows(starts), given, strict=True):
+            row.q[:], row.v[:] = one.q, one.v
+            if len(one.torques) < len(row.torques):
+                row.torques[len(one.torques) :] = 0.0  # forces on joints that close loops
+                row.torques[: len(one.torques)] = one.torques
+            else:
+                row.torques[:] = one.torques
+            row.external[:] = one.external
             if len(one.gains):
-                values.gains[i] = one.gains
-        values.status[:] = values.solved[:] = 0
+                row.gains[:] = one.gains
+        values.solved.fill(0)
         if solved is not None:
             values.solved[:], values.divided[:], on.mid[:] = 1, solved.substeps, solved.mid
             if self._closes:
@@ -573,24 +720,25 @@ class MaximalLinearizer(Linearizer[Simulation]):
         """What a step along all directions has come to."""
         values, by = starts.values, np.zeros((0, 2 * self._widths[1]))
         if others:
-            rows = [other.values.changes[i] for other in others]
+            rows = [other.values.changes[i].T for other in others]
             by = np.concatenate(rows)[: len(self.parameters)]
         # Steps that are taken one by one share their memory.
-        changes = values.changes[i] if len(values.status) > 1 else values.changes[i].copy()
+        changes = (values.changes[i] if len(values.status) > 1 else values.changes[i].copy()).T
         if len(self._driven):
             changes[self._driven] = 0.0
         return Step(values.ends[i].copy(), changes, by, self._contacts(starts, i))
 
-    def _told(self, step: Step) -> Linearization:
+    def _told(self, step: Step, shared: bool = True) -> Linearization:
+        """What a step has come to; of several, which share their memory, with a copy of it."""
         robot, nq, base = self.robot, self._widths[0], 2 * self._widths[1]
-        changes = step.changes.T.copy()
+        changes = step.changes.T.copy() if shared else step.changes.T
         return Linearization(
             step.ends[:nq],
             step.ends[nq:],
             changes[:, :base],
             changes[:, base:],
             step.by.T.copy(),
-            self._inputs,
+            self.inputs,
             self.parameters,
             partial(contact_modes, robot, *step.contacts),
         )

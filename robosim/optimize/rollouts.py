@@ -35,7 +35,7 @@ class Rollouts:
     """
 
     def __init__(self, sim: Differentiable, contact_speed: float | None, lengths: Array) -> None:
-        self._lengths = lengths[:, None]
+        self.lengths, self._lengths = lengths, lengths[:, None]
         self.begin(sim)
         self._batch: BatchSimulation | None = None
         self.single = sim.copy()
@@ -77,8 +77,8 @@ class Rollouts:
         if batch is None:
             return self._one_by_one(law, push)
         bound = self._bound
-        starts = batch.prepare(*self._start)
-        batch.reset(starts)
+        # For so few states that is less than to prepare a start that others copy.
+        batch.set_state(*self._start)
         q, v, tau = (np.empty((m, rows, a.shape[1])) for rows, a in
                      ((n + 1, law.q), (n + 1, law.v), (n, law.tau)))  # fmt: skip
         whole = np.ones(m, dtype=bool)
@@ -95,7 +95,7 @@ class Rollouts:
                 if not whole.any():
                     break
                 # Failed ones restart, while the others continue.
-                batch.reset(starts, index=lost)
+                batch.set_state(*self._start, index=lost)
                 q[lost, k + 1], v[lost, k + 1] = batch.q[lost], batch.v[lost]
         return Trajectory(q, v, tau), whole
 

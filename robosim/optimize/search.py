@@ -27,6 +27,7 @@ from robosim.simulation import Simulation
 from robosim.validation import Array
 
 LENGTHS = 0.5 ** np.arange(8.0)  # step lengths, which are all evaluated at once
+FIRST = 2  # of them, that a plan which has to be quick tries before all others
 ACCEPTED = 1e-3  # of the predicted decrease
 RAISED = 10.0  # factor of the regularisation, if no step length is accepted
 FACTOR = 2.0  # of the factor by which the regularisation changes
@@ -55,6 +56,7 @@ class Search:
         self.costs: list[float] = []
         self.status = "iterations"
         self._memory: dict[float | None, tuple[Rollouts, Along]] = {}
+        self._quick: dict[float | None, Rollouts] = {}
 
     def _memory_for(self, speed: float | None) -> tuple[Rollouts, Along]:
         """Memory for trajectories with a `contact_speed`, and for their derivatives."""
@@ -142,7 +144,8 @@ class Search:
     def improve(self, law: Feedback, speed: float | None) -> Feedback:
         """One iteration: the law about a trajectory of lower cost, or about that of the given law.
 
-        The gains are those about the trajectory of the given law.
+        The gains are those about the trajectory of the given law. The longest steps are tried
+        first, and others only if none of these is accepted.
         """
         rollouts, along = self._memory_for(speed)
         total = self._follow(rollouts, law)
@@ -156,7 +159,13 @@ class Search:
                 about = self.law(self.at.q[:-1], self.at.v[:-1], self.at.tau, K)
                 if self._promises_nothing(found, total):
                     break
-                moved, total = self._step(rollouts, about, found, total)
+                quick = self._quick.get(speed)
+                if quick is None:
+                    quick = self._quick[speed] = Rollouts(self.sim, speed, LENGTHS[:FIRST])
+                quick.begin(self.sim)
+                moved, total = self._step(quick, about, found, total)
+                if not moved:
+                    moved, total = self._step(rollouts, about, found, total)
                 if moved:
                     break
             mu *= RAISED
@@ -175,12 +184,12 @@ class Search:
     def _step(
         self, rollouts: Rollouts, law: Feedback, found: Pass, total: float
     ) -> tuple[bool, float]:
-        """Move to the best of all step lengths, if one decreases the cost as predicted."""
+        """Move by the best of some step lengths, if one decreases the cost as predicted."""
         with _without_warnings():
             tried, whole = rollouts.several(law, found.push)
         if not whole.any():
             return False, total
-        lengths = LENGTHS[whole]
+        lengths = rollouts.lengths[whole]
         some = Trajectory(*(a[whole] for a in tried))
         values = self._values(some)
         good = total - values > ACCEPTED * np.asarray(found.expected(lengths))

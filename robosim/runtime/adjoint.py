@@ -81,7 +81,7 @@ class Backward:
                 np.zeros(rates),
             )
         )
-        self._columns = columns_for(step.robot, parts, 0)
+        self._columns = columns_for(step.robot, parts, True)
         self._rows: dict[int, Handle] = {}
 
     @staticmethod

@@ -14,6 +14,7 @@ from robosim.compiled.arrays import in_lines
 from robosim.compiled.kinds import BALL, CHART, DRIVEN, DRIVEN_CHART, FREE, RATE
 from robosim.compiled.memory import Guesses
 from robosim.compiled.model import Options
+from robosim.compiled.records.block import ALONG, BLOCK, TOUCH
 from robosim.compiled.records.column import ANSWER, COLUMN, CONTACT_COLUMN, LINK
 from robosim.compiled.records.step import INFO
 from robosim.description.mechanism import Mechanism
@@ -89,9 +90,46 @@ class Starts(NamedTuple):
     divided: NDArray[np.int64]  # (n,) number of substeps
     status: NDArray[np.int64]  # (n,)
     ends: Array  # (n, nq + nv)
-    changes: Array  # (n, directions, 2 nv) in the tangent
+    changes: Array  # (n, 2 nv, directions) in the tangent
     contacts: NDArray[np.void]  # (n, contacts) CONTACT_STATE
     count: NDArray[np.int64]  # type: ignore[assignment]  # (n,) number of `contacts`
+
+
+class StartRow(NamedTuple):
+    """Views of what one of some `Starts` begins with."""
+
+    q: Array
+    v: Array
+    torques: Array  # of all coordinates
+    external: Array
+    gains: NDArray[np.void]
+
+
+class Blocks(NamedTuple):
+    """Derivatives in joint coordinates (`robosim.kernels.step.matrices`), of n coordinates.
+
+    All matrices have a row for each coordinate. The last three have a column for each of m
+    directions of q, v and torques, then some that mean nothing, and one of the barrier.
+    """
+
+    bodies: NDArray[np.void]  # (nb + 1,) BLOCK
+    along: NDArray[np.void]  # (n,) ALONG
+    touches: NDArray[np.void]  # (contacts,) TOUCH, by place among the contacts in the equations
+    begin: NDArray[np.int64]  # (nb,) first coordinate of each joint
+    last: NDArray[np.int64]  # (nb,) last coordinate on the way from the root to each body, or -1
+    at: NDArray[np.int64]  # (nv,) coordinate of each velocity
+    places: NDArray[np.int64]  # coordinates that belong together, as ALONG says
+    origin: Array  # (3,)
+    kappa: Array  # (n,) rows of the equations by the barrier
+    H: Array  # (n, n) and by rates; then of the projection at the second knot
+    M: Array  # (n, n) by rates before the first knot; then by coordinates at the second
+    R: Array  # (n, n) by coordinates at the first knot
+    E: Array  # (n, n) rates along arcs beyond those along chords, by rates of chords
+    B: Array  # (n, n) and by coordinates
+    Y: Array  # (n, 2 n or more) rates of chords at the first knot, by coordinates and velocities
+    X: Array  # (n, m + 1 or more) changes of rates
+    Q: Array  # (n, m + 1 or more) changes of coordinates at the second knot
+    Z: Array  # (1, m + 1 or more) changes of the barrier
 
 
 class Columns(NamedTuple):
@@ -100,19 +138,19 @@ class Columns(NamedTuple):
     Floats in fields of type Any have lanes. The direction after the last is that of the barrier.
     """
 
-    bodies: Any  # (groups (nb + 1),) COLUMN
-    contacts: Any  # (groups n,) CONTACT_COLUMN
+    bodies: Any  # (nb + 1,) COLUMN
+    contacts: Any  # (n,) CONTACT_COLUMN
     links: NDArray[np.void]  # (nb,) LINK
     answers: NDArray[np.void]  # (n,) ANSWER, by place among the contacts in the equations
-    kappa: Any  # (groups,) of the barrier
-    joints: NDArray[np.int64]  # (nv,) joint of each velocity
-    rows: NDArray[np.int64]  # (nv,) and its place among the coordinates of that
-    last: NDArray[np.int64]  # (1,) row of the barrier, -1 where columns are found with duals
+    kappa: Any  # (1,) of the barrier
+    last: NDArray[np.int64]  # (1,) lane of the barrier, -1 where columns are found with duals
     follows: Array  # (1,) 1 where the barrier follows the largest impulse
     floats: NDArray[np.int64]  # (1,) 1 where a body floats
     turns: Array  # (1,) square of the farthest turn over the interval before
+    blocks: Blocks
 
 
+LISTS = "bends", "related", "above", "beyond"  # fields of ALONG, in the order of `places`
 CONTACT_STATE = np.dtype(  # of a contact that was in the equations, see CONTACT and CONTACT_GUESS
     [
         *((name, "i8") for name in ("slot", "kind", "resists", "body", "other", "joint")),
@@ -238,9 +276,10 @@ class DualStep:
         )
         closed = directions is None and of_pd == 0 and not closes
         closed = closed and in_closed_form(robot, parts)
-        self._columns = columns_for(robot, parts, count - len(known) if closed else -1)
+        self._columns = columns_for(robot, parts, closed)
         self.plain, self.robot = plain, robot
         self._starts: dict[int, Handle] = {}  # by their number
+        self._rows: dict[Handle, list[StartRow]] = {}
         self._steps: dict[int, Any] = {}  # by the kind of the starts
         handle = Handle(self.parts)
         kind, dual = kind_of_duals(handle)
@@ -261,22 +300,41 @@ class DualStep:
                 np.zeros(n, dtype=np.int64),
                 np.zeros(n, dtype=np.int64),
                 np.zeros((n, len(on.ends))),
-                np.zeros((n, len(on.along), 2 * on.nv)),
+                np.zeros((n, 2 * on.nv, len(on.along))),
                 np.empty((n, len(on.work.slots)), dtype=CONTACT_STATE),
                 np.zeros(n, dtype=np.int64),
             )
         )
+        nq, nv = on.nq, on.nv
+        parts = made.values
+        each = zip(parts.begins, parts.external, parts.gains, strict=True)
+        self._rows[made] = [
+            StartRow(row[:nq], row[nq : nq + nv], row[nq + nv :], external, gains)
+            for row, external, gains in each
+        ]
         # Memory for one start is kept, as single steps come between others.
         self._starts = {k: known for k, known in self._starts.items() if k == 1} | {n: made}
+        self._rows = {known: self._rows[known] for known in self._starts.values()}
         return made
+
+    def rows(self, starts: Handle) -> list[StartRow]:
+        """Where each of some starts is set."""
+        return self._rows[starts]
 
     def take(self, starts: Handle, arc: float) -> None:
         """Take the steps from all starts along all directions; `status` tells which have failed."""
         columns, _ = self._columns
-        if starts.kind not in self._steps:
-            self._steps[starts.kind] = self._step_function(starts.kind)
-        take_steps = self._steps[starts.kind]
+        take_steps = self._made(starts.kind)
         take_steps(self.plain.address, self._handle.address, starts.address, columns.address, arc)
+
+    def make_ready(self) -> None:
+        """Compile what takes the steps, if that has not been done."""
+        self._made(self.starts(1).kind)
+
+    def _made(self, starts_kind: int) -> Any:
+        if starts_kind not in self._steps:
+            self._steps[starts_kind] = self._step_function(starts_kind)
+        return self._steps[starts_kind]
 
     def _step_function(self, starts_kind: int) -> Any:
         """Compiled code for starts of a kind; with what it calls for features of the model."""
@@ -332,31 +390,69 @@ def _velocities(joint: Any) -> range:
     return range(begin, begin + int(joint["m_T"] + joint["m_R"]))
 
 
-def columns_for(robot: Mechanism, parts: Parts, count: int) -> tuple[Handle, int]:
-    """Memory for `count` directions, and its kind; none for less than zero."""
-    nb, groups = len(parts.model.bodies), max(1, -(-(count + 1) // WIDTH))
-    contacts = len(parts.work.slots) + 1
-    joints, rows = np.zeros(robot.nv, dtype=np.int64), np.zeros(robot.nv, dtype=np.int64)
-    if count >= 0:
-        for j, joint in enumerate(parts.model.joints):
-            for row, v in enumerate(_velocities(joint)):
-                joints[v], rows[v] = j, row
+def columns_for(robot: Mechanism, parts: Parts, closed: bool) -> tuple[Handle, int]:
+    """Memory for closed forms, and its kind; next to none if there are no such."""
+    nb, contacts = len(parts.model.bodies), len(parts.work.slots) + 1
     handle = Handle(
         Columns(
-            in_lines(np.zeros(groups * (nb + 1), in_lanes(COLUMN, lanes)[0])),
-            in_lines(np.zeros(groups * contacts, in_lanes(CONTACT_COLUMN, lanes)[0])),
+            in_lines(np.zeros(nb + 1, in_lanes(COLUMN, lanes)[0])),
+            in_lines(np.zeros(contacts, in_lanes(CONTACT_COLUMN, lanes)[0])),
             np.zeros(nb, dtype=LINK),
             np.zeros(contacts, dtype=ANSWER),
-            in_lines(np.zeros(groups, vector_of(lanes))),
-            joints,
-            rows,
-            np.array([count]),
+            in_lines(np.zeros(1, vector_of(lanes))),
+            np.array([0 if closed else -1]),
             np.zeros(1),
             np.array([int((parts.model.bodies["floats_with"] >= 0).any())]),
             np.zeros(1),
+            blocks_for(robot, parts, closed),
         )
     )
     return handle, kind_of_lanes(handle, lanes)[0]
+
+
+def blocks_for(robot: Mechanism, parts: Parts, closed: bool) -> Blocks:
+    """Memory for derivatives in joint coordinates; next to none without closed forms."""
+    joints, nb = parts.model.joints, len(parts.model.bodies)
+    nv, contacts = robot.nv, len(parts.work.slots) + 1
+    n = nv if closed else 0
+    along, at = np.zeros(n, dtype=ALONG), np.zeros(nv, dtype=np.int64)
+    begin, last = np.zeros(nb, dtype=np.int64), np.full(nb + 1, -1)
+    count, places = 0, list[int]()
+    for b in range(nb if closed else 0):
+        begin[b], last[b] = count, last[joints[b]["parent"]]
+        for row, v in enumerate(_velocities(joints[b])):
+            one = along[count]
+            one["body"], one["row"], one["up"], one["v"] = b, row, last[b], v
+            at[v] = last[b] = count
+            count += 1
+    above: list[list[int]] = []
+    for one in along:
+        above.append([*above[one["up"]], int(one["up"])] if one["up"] >= 0 else [])
+    floats = parts.model.bodies["floats_with"]
+    for k, one in enumerate(along):
+        beyond = [i for i in range(n) if k in above[i]]
+        own = [i for i in range(n) if along["body"][i] == one["body"]]
+        bends = sorted({*above[k], *own})
+        if floats[one["body"]] == one["body"] and one["row"] < joints[one["body"]]["m_T"]:
+            bends = sorted({*own, *beyond})
+        for name, more in zip(LISTS, (bends, [k], above[k], beyond), strict=True):
+            one[name] = len(places)
+            places += more
+        one["end"] = len(places)
+    width, before = (WIDTH * -(-k // WIDTH) for k in (2 * n + robot.nu + 1, 2 * n))
+    shapes = *((n, n),) * 5, (n, before), (n, width), (n, width), (1, width)
+    return Blocks(
+        np.zeros(nb + 1, dtype=BLOCK),
+        along,
+        np.zeros(contacts, dtype=TOUCH),
+        begin,
+        last[:nb].copy(),
+        at,
+        np.array(places, dtype=np.int64),
+        np.zeros(3),
+        np.zeros(n),
+        *(in_lines(np.zeros(shape)) for shape in shapes),
+    )
 
 
 def tangent_places(robot: Mechanism) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

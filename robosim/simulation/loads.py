@@ -122,7 +122,8 @@ class Held:
     def given(self, q: Array, timestep: float) -> Array:
         """Forces (nv,) applied in the last step, which led to q, including those of servos."""
         tau = self.loads.tau.copy()
-        add_servo_torques(self.gains, self.loads.servos, q, timestep, tau)
+        if self.controlled:
+            add_servo_torques(self.gains, self.loads.servos, q, timestep, tau)
         return tau[: self.robot.nv]
 
 

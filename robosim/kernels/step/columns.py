@@ -1,13 +1,12 @@
-"""Derivatives of one undivided step of a tree, in closed form, many directions at a time.
+"""One undivided step of a tree as its derivatives in closed form need it, body by body.
 
-A direction changes where a step begins, or a torque. What follows are changes of all that the step
-computes, to first order. `Column` records have them for a body, for as many directions as there
-are lanes; all else is the plain step's.
+First the step is solved to rounding, with factors of Newton's method there (`solve_interval`), then
+projected at the second knot (`project_interval`). The matrices of all derivatives follow in joint
+coordinates (`matrices`). The way back (`adjoint`) goes body by body instead. Of one direction, what
+the barrier of contacts does by itself, it needs changes to first order, which are here:
 
-1. Changes of poses and twists at the first knot, along the tree (`move_pose`, `move_twist`).
-2. Changes of the equations (29a) to (29f) by these, where the rates of all coordinates stay.
-3. The rates answer, with the factors of Newton's method at the solution (`sweep_columns`).
-4. The same at the second knot, with the factors of the projection that finds its velocities.
+1. of the equations (29a) to (29f), where the rates of all coordinates stay (`leave_columns`);
+2. of rates, by the factors (`sweep_columns`), and of contacts (`move_contacts`).
 
 Contacts answer by their stiffness A. In the projection A changes as well: by the motion of the
 contact and by the barrier, which numbers with derivatives tell for each contact by itself.
@@ -18,7 +17,7 @@ from math import asin, sqrt
 from robosim.compiled.kinds import BALL, DRY, FREE, GENERAL, HINGE, LIMIT, PLANE
 from robosim.compiled.memory import FACTORED
 from robosim.kernels.compiler.duals import slope, with_slope
-from robosim.kernels.compiler.jit import bridge, kernel, stage
+from robosim.kernels.compiler.jit import kernel, stage
 from robosim.kernels.compiler.lanes import WIDTH, lane, with_lane
 from robosim.kernels.contact.kinematics import RECOVERY, RECOVERY_SPEED, on_joint, turn_vector
 from robosim.kernels.contact.law import contact_answer, contact_force, contact_stiffness
@@ -73,36 +72,6 @@ from robosim.kernels.step.wants import VELOCITIES
 POLISHES = 8  # most iterations until they are not
 ALIKE = 1e-11  # part of derivatives of rates by which they may be off
 PARTIAL = 1e-3  # part of the barrier, by which contacts tell how they answer to it
-
-
-@kernel
-def begin_columns(model, on, columns):
-    """Set the directions: unit changes of coordinates, velocities and torques.
-
-    The one after the last is the barrier's. Returns how many are not of torques, which come last.
-    """
-    nb, nv, moving = model.bodies.shape[0], on.nv, 0
-    for n in range(columns.bodies.shape[0]):
-        t = columns.bodies[n]
-        fill(0.0, t.dq)
-        fill(0.0, t.dv)
-        fill(0.0, t.tau)
-    for row in range(on.unknown):
-        d = on.order[row]
-        v = d if d < nv else d - nv
-        if d >= 2 * nv:
-            v = on.motors[d - 2 * nv]
-        else:
-            moving += 1
-        group, k, at = row // WIDTH, row % WIDTH, columns.rows[v]
-        t = columns.bodies[group * (nb + 1) + columns.joints[v]]
-        if d < nv:
-            t.dq[at] = with_lane(t.dq[at], k, 1.0)
-        elif d < 2 * nv:
-            t.dv[at] = with_lane(t.dv[at], k, 1.0)
-        else:
-            t.tau[at] = with_lane(t.tau[at], k, 1.0)
-    return moving
 
 
 @kernel
@@ -163,65 +132,6 @@ def note_twists(model, tree, work, arc, arcs, second, columns):
 
 
 @kernel
-def move_pose(joint, w, link, pose, second, s, t_a, t):
-    """Change of the child's pose (of its centre of mass, turn) by the parent's and t.dq."""
-    x, turn = t.x2 if second else t.x1, t.turn2 if second else t.turn1
-    x_a, turn_a = t_a.x2 if second else t_a.x1, t_a.turn2 if second else t_a.turn1
-    y, rho = link.y2 if second else link.y1, w.rho2 if second else w.rho1
-    u0, u1, u2 = turn_a[0], turn_a[1], turn_a[2]
-    p0, p1, p2 = crossed((u0, u1, u2), y)
-    if joint.kind == HINGE:
-        a, d = w.a2 if second else w.a1, t.dq[0]
-        u0, u1, u2 = u0 + a[0] * d, u1 + a[1] * d, u2 + a[2] * d
-    else:
-        for row in range(joint.m_R):
-            axis_of(joint, w, pose, row, second, s.w)
-            d = t.dq[joint.m_T + row]
-            u0, u1, u2 = u0 + s.w[0] * d, u1 + s.w[1] * d, u2 + s.w[2] * d
-        for row in range(joint.m_T):
-            n, d = w.Z2[row] if second else w.Z1[row], t.dq[row]
-            p0, p1, p2 = p0 + n[0] * d, p1 + n[1] * d, p2 + n[2] * d
-    z0, z1, z2 = crossed((u0, u1, u2), rho)
-    turn[0], turn[1], turn[2] = u0, u1, u2
-    x[0], x[1], x[2] = x_a[0] + p0 + z0, x_a[1] + p1 + z1, x_a[2] + p2 + z2
-
-
-@kernel
-def move_twist(joint, w, link, pose, second, a, b, s, t_a, t):
-    """Change t.w of the child's twist b by the poses', the parent's twist a and t.rate."""
-    x, turn = t.x2 if second else t.x1, t.turn2 if second else t.turn1
-    x_a, turn_a = t_a.x2 if second else t_a.x1, t_a.turn2 if second else t_a.turn1
-    y, rho = link.y2 if second else link.y1, w.rho2 if second else w.rho1
-    u = turn[0], turn[1], turn[2]
-    over = t_a.w[3], t_a.w[4], t_a.w[5]
-    spins = crossed(u, link.spin)
-    w0, w1, w2 = over[0] + spins[0], over[1] + spins[1], over[2] + spins[2]
-    slides = crossed((turn_a[0], turn_a[1], turn_a[2]), link.slip)
-    carried = crossed(over, y)
-    v0 = t_a.w[0] + slides[0] + carried[0]
-    v1 = t_a.w[1] + slides[1] + carried[1]
-    v2 = t_a.w[2] + slides[2] + carried[2]
-    if joint.kind == HINGE:
-        axis, d = w.a2 if second else w.a1, t.rate[0]
-        w0, w1, w2 = w0 + axis[0] * d, w1 + axis[1] * d, w2 + axis[2] * d
-    else:
-        for row in range(joint.m_R):
-            axis_of(joint, w, pose, row, second, s.w)
-            d = t.rate[joint.m_T + row]
-            w0, w1, w2 = w0 + s.w[0] * d, w1 + s.w[1] * d, w2 + s.w[2] * d
-        for row in range(joint.m_T):
-            n, d = w.Z2[row] if second else w.Z1[row], t.rate[row]
-            v0, v1, v2 = v0 + n[0] * d, v1 + n[1] * d, v2 + n[2] * d
-    arm = crossed(u, rho)
-    point = x[0] - x_a[0] - arm[0], x[1] - x_a[1] - arm[1], x[2] - x_a[2] - arm[2]
-    first, second_, third = crossed(a[3:], point), crossed((w0, w1, w2), rho), crossed(b[3:], arm)
-    t.w[0] = v0 + first[0] + second_[0] + third[0]
-    t.w[1] = v1 + first[1] + second_[1] + third[1]
-    t.w[2] = v2 + first[2] + second_[2] + third[2]
-    t.w[3], t.w[4], t.w[5] = w0, w1, w2
-
-
-@kernel
 def arc_slope(square):
     """Derivative of `arc_excess`."""
     if square < 1e-4:
@@ -233,161 +143,12 @@ def arc_slope(square):
 
 
 @kernel
-def change_arcs(model, tree, work, second, group, columns):
-    """t.c = changes of what leads twists from chords to arcs, which is in work.rhs."""
-    nb = model.bodies.shape[0]
-    for b in range(nb):
-        t, omega, link = columns.bodies[group * (nb + 1) + b], work.twists[b].w, columns.links[b]
-        w0, w1, w2 = t.w[3], t.w[4], t.w[5]
-        along = link.more * (omega[3] * w0 + omega[4] * w1 + omega[5] * w2)
-        t.c[3] = link.excess * w0 + omega[3] * along
-        t.c[4] = link.excess * w1 + omega[4] * along
-        t.c[5] = link.excess * w2 + omega[5] * along
-    if columns.floats[0] != 0:
-        follow_changes(model, tree, second, group, columns)
-
-
-@kernel
-def follow_changes(model, tree, second, group, columns):
-    """t.c of the centres of mass, which follow the turns (`follow_turns`)."""
-    nb = model.bodies.shape[0]
-    for b in range(nb):
-        body, w, link = model.bodies[b], tree[b], columns.links[b]
-        t = columns.bodies[group * (nb + 1) + b]
-        t_a = columns.bodies[group * (nb + 1) + model.joints[b].parent]
-        if body.floats_with == b:
-            fill(0.0, t.k)
-            fill(0.0, t.c[:3])
-            continue
-        x, turn = t.x2 if second else t.x1, t.turn2 if second else t.turn1
-        x_a = t_a.x2 if second else t_a.x1
-        y, rho = link.y2 if second else link.y1, w.rho2 if second else w.rho1
-        arm = crossed((turn[0], turn[1], turn[2]), rho)
-        point = x[0] - x_a[0] - arm[0], x[1] - x_a[1] - arm[1], x[2] - x_a[2] - arm[2]
-        over, own = (t_a.c[3], t_a.c[4], t_a.c[5]), (t.c[3], t.c[4], t.c[5])
-        first, last = crossed(over, y), crossed(own, rho)
-        third, fourth = crossed(link.gained, arm), crossed(link.carried, point)
-        for i in range(3):
-            t.c[i] = t_a.c[i] + first[i] + last[i] + third[i] + fourth[i]
-        if body.floats_with >= 0:
-            root = columns.bodies[group * (nb + 1) + body.floats_with]
-            part = body.share * body.mass / body.floating_mass
-            for i in range(3):
-                root.k[i] += part * t.c[i]
-    for b in range(nb):
-        body = model.bodies[b]
-        if body.floats_with >= 0:
-            t = columns.bodies[group * (nb + 1) + b]
-            root = columns.bodies[group * (nb + 1) + body.floats_with]
-            for i in range(3):
-                t.c[i] -= root.k[i]
-
-
-@kernel
-def leave_chords(model, tree, poses, work, group, columns):
-    """t.rate = changes of the rates of chords: t.dv but for those of what leads to arcs."""
-    nb, s = model.bodies.shape[0], work.scratch[0]
-    for b in range(nb):
-        joint, w, pose, link = model.joints[b], tree[b], poses[b], columns.links[b]
-        t = columns.bodies[group * (nb + 1) + b]
-        t_a = columns.bodies[group * (nb + 1) + joint.parent]
-        gained, turn = link.gained, (t.turn1[0], t.turn1[1], t.turn1[2])
-        own = t.c[3], t.c[4], t.c[5]
-        over = own[0] - t_a.c[3], own[1] - t_a.c[4], own[2] - t_a.c[5]
-        for row in range(joint.m_R):
-            axis_of(joint, w, pose, row, False, s.w)
-            for i in range(3):
-                s.z[i] = gained[i] - link.carried[i]
-            turned = crossed(turn, s.w)
-            at = joint.m_T + row
-            t.rate[at] = t.dv[at] - inner(s.w, over) - inner(s.z, turned)
-        for row in range(joint.m_T):
-            t.rate[row] = t.dv[row]
-        if joint.m_T == 3:
-            arm = crossed(turn, w.rho1)
-            first, last = crossed(gained, arm), crossed(own, w.rho1)
-            for row in range(3):
-                for i in range(3):
-                    t.rate[row] -= w.Z1[row, i] * (t.c[i] - first[i] - last[i])
-
-
-@kernel
-def start_columns(model, system, work, group, columns):
-    """Changes of poses, twists, momenta and rotors at the first knot."""
-    nb, tree, s = model.bodies.shape[0], system.tree, work.scratch[0]
-    for b in range(nb):
-        joint = model.joints[b]
-        t = columns.bodies[group * (nb + 1) + b]
-        t_a = columns.bodies[group * (nb + 1) + joint.parent]
-        move_pose(joint, tree[b], columns.links[b], system.pose1[b], False, s, t_a, t)
-        assign(t.dv, t.rate)
-    apart = square = columns.turns[0]
-    while True:
-        for b in range(nb):
-            joint = model.joints[b]
-            t = columns.bodies[group * (nb + 1) + b]
-            t_a = columns.bodies[group * (nb + 1) + joint.parent]
-            over, twist = work.twists[joint.parent].w, work.twists[b].w
-            move_twist(
-                joint, tree[b], columns.links[b], system.pose1[b], False, over, twist, s, t_a, t
-            )
-        if apart <= ALIKE:
-            break
-        # Each time they are closer by the square of an angle.
-        apart *= square
-        change_arcs(model, tree, work, False, group, columns)
-        leave_chords(model, tree, system.pose1, work, group, columns)
-    for b in range(nb):
-        joint, mass = model.joints[b], model.bodies[b].mass
-        t = columns.bodies[group * (nb + 1) + b]
-        spin = change_momentum(system.inertias[b].J, work.twists[b].w, t.turn1, t)
-        for i in range(3):
-            t.f[i] = mass * t.w[i]
-        t.f[3], t.f[4], t.f[5] = spin
-        for row in range(joint.m_T + joint.m_R):
-            t.rotor[row] = model.coordinates[joint.v_begin + row].armature * t.rate[row]
-
-
-@kernel
 def times_inertia(J, v):
     """J v, as numbers."""
     x = J[0, 0] * v[0] + J[0, 1] * v[1] + J[0, 2] * v[2]
     y = J[1, 0] * v[0] + J[1, 1] * v[1] + J[1, 2] * v[2]
     z = J[2, 0] * v[0] + J[2, 1] * v[1] + J[2, 2] * v[2]
     return x, y, z
-
-
-@kernel
-def change_momentum(J, twist, turn, t):
-    """Change of the angular momentum J omega as its body turns and its twist changes by t.w."""
-    u = turn[0], turn[1], turn[2]
-    first, back = crossed(u, times_inertia(J, twist[3:])), crossed(u, twist[3:])
-    x, y, z = times_inertia(J, (t.w[3] - back[0], t.w[4] - back[1], t.w[5] - back[2]))
-    return first[0] + x, first[1] + y, first[2] + z
-
-
-@kernel
-def change_motion(J, P, dt, t):
-    """t.dp = change of a turn P = (e, p); returns that of its momentum `angular_momentum`."""
-    e, p, scale = P[0], P[1:], 2.0 / dt
-    a, b = (t.turn1[0], t.turn1[1], t.turn1[2]), (t.turn2[0], t.turn2[1], t.turn2[2])
-    more = b[0] - a[0], b[1] - a[1], b[2] - a[2]
-    across = crossed((b[0] + a[0], b[1] + a[1], b[2] + a[2]), p)
-    d0 = 0.5 * (e * more[0] + across[0])
-    d1 = 0.5 * (e * more[1] + across[1])
-    d2 = 0.5 * (e * more[2] + across[2])
-    de = -0.5 * inner(p, more)
-    t.dp[0], t.dp[1], t.dp[2] = d0, d1, d2
-    along, back = times_inertia(J, p), crossed(a, p)
-    k0, k1, k2 = times_inertia(J, (d0 - back[0], d1 - back[1], d2 - back[2]))
-    first = crossed(a, along)
-    k0, k1, k2 = k0 + first[0], k1 + first[1], k2 + first[2]
-    own, other = crossed((d0, d1, d2), along), crossed(p, (k0, k1, k2))
-    return (
-        scale * (along[0] * de + own[0] + e * k0 + other[0]),
-        scale * (along[1] * de + own[1] + e * k1 + other[1]),
-        scale * (along[2] * de + own[2] + e * k2 + other[2]),
-    )
 
 
 @kernel
@@ -404,23 +165,6 @@ def slope_of_law(model, loads, joint, row, q1, q2, dt):
         stiffness += potential_slope(model.pieces, c.piece_begin, c.piece_end, middle)[1]
     _, free, droop = servo_torque(servo, q2, (q2 - q1) / dt)
     return stiffness, c.damping, -free * servo.kp, -free * servo.kd - droop
-
-
-@kernel
-def move_columns(model, system, work, dt, group, columns):
-    """Changes of poses at the second knot where all rates stay, and t.f of the bodies by these."""
-    nb, tree, s = model.bodies.shape[0], system.tree, work.scratch[0]
-    for b in range(nb):
-        joint, mass, motion = model.joints[b], model.bodies[b].mass, work.bodies[b]
-        t = columns.bodies[group * (nb + 1) + b]
-        t_a = columns.bodies[group * (nb + 1) + joint.parent]
-        move_pose(joint, tree[b], columns.links[b], work.pose2[b], True, s, t_a, t)
-        x, y, z = change_motion(system.inertias[b].J, motion.P, dt, t)
-        for i in range(3):
-            t.f[i] -= mass / dt * (t.x2[i] - t.x1[i])
-        t.f[3] -= x
-        t.f[4] -= y
-        t.f[5] -= z
 
 
 @kernel
@@ -697,195 +441,6 @@ def find_barrier(model, system, work, speed, columns):
 
 
 @kernel
-def follow_barrier(model, system, work, speed, columns):
-    """Let the barrier follow the largest impulse, from what it does by itself, the last column."""
-    nb, groups = model.bodies.shape[0], columns.kappa.shape[0]
-    last, k, contacts = columns.last[0] // WIDTH, columns.last[0] % WIDTH, columns.answers.shape[0]
-    for group in range(groups):
-        columns.kappa[group] = columns.bodies[group * (nb + 1) + nb].x1[0]
-    at, part = find_barrier(model, system, work, speed, columns)
-    if part == 0.0:
-        return
-    # The last group has the column that is added, and so is the last to be changed.
-    for before in range(1, groups + 1):
-        group = (last + before) % groups
-        change = part * columns.contacts[group * contacts + at].du[2]
-        columns.kappa[group] = change
-        for b in range(nb):
-            one = columns.bodies[last * (nb + 1) + b]
-            for i in range(6):
-                m, d = lane(one.m[i], k), lane(one.d[i], k)
-                columns.bodies[group * (nb + 1) + b].m[i] += change * m
-                columns.bodies[group * (nb + 1) + b].d[i] += change * d
-        for n in range(1, work.active[0] + 1):
-            for i in range(3):
-                du = lane(columns.contacts[last * contacts + n].du[i], k)
-                columns.contacts[group * contacts + n].du[i] += change * du
-
-
-@kernel
-def end_motion(model, system, work, dt, group, columns):
-    """Changes of poses at the second knot, and of momenta, with what rates answer."""
-    nb = model.bodies.shape[0]
-    for b in range(nb):
-        t = columns.bodies[group * (nb + 1) + b]
-        for i in range(3):
-            t.x2[i] += dt * t.m[i]
-            t.turn2[i] += dt * t.m[3 + i]
-        for row in range(6):
-            t.dq2[row] = t.dq[row] + dt * t.d[row]
-        x, y, z = change_motion(system.inertias[b].J, work.bodies[b].P, dt, t)
-        for i in range(3):
-            t.known[i] = model.bodies[b].mass / dt * (t.x2[i] - t.x1[i])
-        t.known[3], t.known[4], t.known[5] = x, y, z
-
-
-@kernel
-def leave_velocities(model, state, system, loads, work, dt, group, columns):
-    """t.f, t.law = changes of what is left of the projection at the second knot.
-
-    Rates there stay as they are.
-    """
-    nb, tree, s = model.bodies.shape[0], system.tree, work.scratch[0]
-    for b in range(nb):
-        joint, body = model.joints[b], model.bodies[b]
-        t = columns.bodies[group * (nb + 1) + b]
-        t_a = columns.bodies[group * (nb + 1) + joint.parent]
-        fill(0.0, t.rate)
-        over, twist = work.twists[joint.parent].w, work.twists[b].w
-        move_twist(joint, tree[b], columns.links[b], work.pose2[b], True, over, twist, s, t_a, t)
-        x, y, z = change_momentum(system.inertias[b].J, twist, t.turn2, t)
-        for i in range(3):
-            t.f[i] = t.known[i] - body.mass * t.w[i]
-        t.f[3], t.f[4], t.f[5] = t.known[3] - x, t.known[4] - y, t.known[5] - z
-        for row in range(joint.m_T + joint.m_R):
-            t.law[row] = 0.5 * dt * t.tau[row]
-        if work.joints[b].rows > joint.n_T + joint.n_R:
-            for row in range(joint.m_T + joint.m_R):
-                hold_law(model, state, loads, work, joint, row, dt, t)
-    zero = columns.bodies[group * (nb + 1) + nb].x1[0]
-    for n in range(1, work.active[0] + 1):
-        k = work.active[n]
-        contact, w, answer = work.slots[k], system.contacts[k], columns.answers[n]
-        m = columns.contacts[group * columns.answers.shape[0] + n]
-        if on_joint(contact):
-            t = columns.bodies[group * (nb + 1) + contact.joint]
-            axis = 0 if contact.kind == DRY else 2
-            scale = contact.scale if contact.kind == DRY else contact.sign
-            rate = scale / dt * (t.dq2[contact.row] - t.dq[contact.row])
-            push = -w.A[axis, axis] * rate + answer.follow[axis] * columns.kappa[group]
-            for i in range(3):
-                push += answer.G[axis, i] * m.du[i]
-            if contact.kind == DRY:
-                push += answer.A[0, 0] * m.du[0] + answer.of_kappa[0] * columns.kappa[group]
-            t.law[contact.row] += scale * push
-            continue
-        t, motion, twist = (
-            columns.bodies[group * (nb + 1) + contact.body],
-            work.bodies[contact.body],
-            work.twists[contact.body].w,
-        )
-        cross(t.turn2, w.center1, t.y)
-        for i in range(3):
-            s.z[i] = twist[3 + i] - 2.0 / dt * motion.P[1 + i]
-            t.x[i] = t.w[i] - (t.x2[i] - t.x1[i]) / dt
-            t.x[3 + i] = t.w[3 + i] - 2.0 / dt * t.dp[i]
-        cross(s.z, t.y, t.z)
-        for i in range(3):
-            m.push[i] = w.frame[i, 0] * t.z[0] + w.frame[i, 1] * t.z[1] + w.frame[i, 2] * t.z[2]
-            m.push[i] += seen(w.L[i], t.x)
-        if w.rate != MOVES:
-            # Its gap has stayed, and has no rate.
-            cross(twist[3:], t.y, t.z)
-            m.push[2] = zero
-            for i in range(3):
-                m.push[2] += w.frame[2, i] * (t.w[i] + t.z[i])
-            cross(t.w[3:], w.arm1, t.z)
-            for i in range(3):
-                m.push[2] += w.frame[2, i] * t.z[i]
-        for i in range(3):
-            t.z[i] = dot(w.A[i], m.push) + dot(answer.G[i], m.du)
-            t.z[i] += answer.follow[i] * columns.kappa[group]
-        for i in range(3):
-            m.push[i] = t.z[i]
-        cross(t.y, answer.impulse, t.z)
-        push_column(w.frame, w.arm1, m.push, t)
-
-
-@kernel
-def hold_law(model, state, loads, work, joint, row, dt, t):
-    """t.law of a coordinate += changes of its law's half and of what it does at the knot."""
-    q1, q2 = state.q[joint.q_begin + row], work.q2[joint.q_begin + row]
-    k, d, _, _ = slope_of_law(model, loads, joint, row, q1, q2, dt)
-    rate = (t.dq2[row] - t.dq[row]) / dt
-    t.law[row] -= 0.5 * dt * (0.5 * k * (t.dq[row] + t.dq2[row]) + d * rate)
-    t.law[row] += model.coordinates[joint.v_begin + row].armature * rate
-    servo = loads.servos[joint.v_begin + row]
-    if servo.kp != 0.0 or servo.kd != 0.0:
-        u = work.joints[joint.child].rate[row]
-        _, free, droop = servo_torque(servo, q2 + dt * u, u)
-        answers = free * dt * (dt * servo.kp + servo.kd) + dt * droop
-        torque = -free * servo.kp * (t.dq2[row] + dt * rate) - (free * servo.kd + droop) * rate
-        t.law[row] += 0.5 * dt * torque + answers * rate
-
-
-@kernel
-def add_answers(model, group, columns):
-    """Changes of twists at the second knot, with what rates answer."""
-    nb = model.bodies.shape[0]
-    for b in range(nb):
-        t = columns.bodies[group * (nb + 1) + b]
-        for i in range(6):
-            t.w[i] += t.m[i]
-
-
-@kernel
-def read_columns(model, system, work, arcs, on, group, columns, changes):
-    """Changes of coordinates, in the tangent, and of velocities at the second knot."""
-    nb, s = model.bodies.shape[0], work.scratch[0]
-    for b in range(nb):
-        joint, w, pose = model.joints[b], system.tree[b], work.pose2[b]
-        t = columns.bodies[group * (nb + 1) + b]
-        t_a = columns.bodies[group * (nb + 1) + joint.parent]
-        twist, over = work.twists[b].w, work.twists[joint.parent].w
-        for i in range(3):
-            s.z[i], s.y[i] = twist[3 + i] - over[3 + i], twist[3 + i]
-            if arcs:
-                s.z[i] += work.rhs[b].w[3 + i]
-                s.y[i] += work.rhs[b].w[3 + i]
-                t.w[i] += t.c[i]
-                t.w[3 + i] += t.c[3 + i]
-                if joint.parent < nb:
-                    s.z[i] -= work.rhs[joint.parent].w[3 + i]
-        # Of what has three slides, which floats: point of reference and its velocity.
-        cross(t.turn2, w.rho2, t.z)
-        cross(s.y, t.z, t.y)
-        for i in range(3):
-            t.x[i], t.x[3 + i] = t.x2[i] - t.z[i], t.w[i] - t.y[i]
-        cross(t.w[3:], w.rho2, t.z)
-        for i in range(3):
-            t.x[3 + i] -= t.z[i]
-        for row in range(joint.m_T):
-            if joint.m_T == 3:
-                t.rate[row], t.law[row] = dot(w.Z2[row, :3], t.x), dot(w.Z2[row, :3], t.x[3:])
-            else:
-                t.rate[row], t.law[row] = t.dq2[row], t.d[row]
-        for row in range(joint.m_R):
-            at = joint.m_T + row
-            axis_of(joint, w, pose, row, True, s.w)
-            cross(s.w, s.z, s.y)
-            for i in range(3):
-                t.y[i], t.z[i] = t.turn2[i] - t_a.turn2[i], t.w[3 + i] - t_a.w[3 + i]
-            t.law[at] = dot(s.w, t.z) + dot(s.y, t.turn2)
-            t.rate[at] = t.dq2[at] if joint.m_R == 1 else dot(s.w, t.y)
-        for k in range(min(WIDTH, on.unknown - group * WIDTH)):
-            out = changes[on.order[group * WIDTH + k]]
-            for row in range(joint.m_T + joint.m_R):
-                out[joint.v_begin + row] = lane(t.rate[row], k)
-                out[on.nv + joint.v_begin + row] = lane(t.law[row], k)
-
-
-@kernel
 def polish(scheme, model, state, system, loads, work, options, dt, info):
     """Solve the equations to rounding, and factor them there; whether that could be done."""
     clear_directions(system, work, model.facets, WARM)
@@ -1129,48 +684,3 @@ def take_interval(scheme, plain, on, last_dt, push):
     dt, info = options.dt, on.plain_info[0]
     commit(scheme, model, state, memory.system, work, dt, True, VELOCITIES, info)
     learn(scheme, model, state, memory, work, dt, last_dt, True, push, info)
-
-
-@bridge
-def linearize_interval(scheme, plain, on, columns, solver, arc, changes):
-    """One undivided step in plain numbers, and `changes` along all directions.
-
-    Returns whether that could be done.
-    """
-    model, state, memory, loads, work, options = plain
-    system, dt, last_dt = memory.system, options.dt, state.last_dt[0]
-    if not solve_interval(scheme, plain, on, columns, solver, arc):
-        return False
-    groups = columns.kappa.shape[0]
-    moving = begin_columns(model, on, columns)
-    for group in range(groups):
-        if group * WIDTH < moving:
-            start_columns(model, system, work, group, columns)
-            move_columns(model, system, work, dt, group, columns)
-        else:
-            rest_columns(model, group, columns)
-        leave_columns(model, state, system, loads, work, dt, group, columns)
-        sweep_columns(model, system, work, False, group, columns)
-        move_contacts(model, system, work, group, columns)
-    follow_barrier(model, system, work, options.contact_speed, columns)
-    for group in range(groups):
-        end_motion(model, system, work, dt, group, columns)
-    push = project_interval(scheme, plain, on, columns)
-    if push < 0.0:
-        return False
-    arcs = work.scratch[0].arcs != 0
-    note_twists(model, system.tree, work, dt, arcs, True, columns)
-    note_wrenches(model, loads, system, work, dt, True, columns)
-    for group in range(groups):
-        leave_velocities(model, state, system, loads, work, dt, group, columns)
-        sweep_columns(model, system, work, True, group, columns)
-        add_answers(model, group, columns)
-        if arcs:
-            change_arcs(model, system.tree, work, True, group, columns)
-        read_columns(model, system, work, arcs, on, group, columns, changes)
-    for row in range(on.unknown, on.order.shape[0]):
-        d = on.order[row]
-        fill(0.0, changes[d])
-        changes[d, d] = 1.0
-    take_interval(scheme, plain, on, last_dt, push)
-    return True

@@ -10,9 +10,9 @@ from robosim.kernels.contact.compliance import friction_coefficient
 from robosim.kernels.equations.algebra import fill
 from robosim.kernels.status import CONVERGED
 from robosim.kernels.step.closure import move_onto_loops, start_near
-from robosim.kernels.step.columns import linearize_interval
 from robosim.kernels.step.following import follow_torques, keep_momenta, note_momenta
 from robosim.kernels.step.knot import put_bodies
+from robosim.kernels.step.matrices import linearize_interval
 from robosim.kernels.step.run import control
 from robosim.kernels.step.saved import copy_guesses
 from robosim.kernels.step.step import step
@@ -187,14 +187,14 @@ def start_turn(on, v, at):
 
 @kernel
 def end_in_tangent(on, changes):
-    """Changes of q, in the tangent, and of v along all directions."""
+    """Changes of q, in the tangent, and of v; a column for each direction."""
     nv = on.nv
-    for d in range(changes.shape[0]):
+    for d in range(changes.shape[1]):
         slopes = on.slopes[on.at[d]]
         for i in range(nv):
             if on.places[i] >= 0:
-                changes[d, i] = slopes[on.places[i]]
-            changes[d, nv + i] = slopes[on.nq + i]
+                changes[i, d] = slopes[on.places[i]]
+            changes[nv + i, d] = slopes[on.nq + i]
         for n in range(on.turns.shape[0]):
             v, at = on.turns[n, 0], on.turns[n, 1]
             for c in range(3):
@@ -202,7 +202,7 @@ def end_in_tangent(on, changes):
                 total = 0.0
                 for k in range(4):
                     total += on.row[k] * slopes[at + k]
-                changes[d, v + c] = 2.0 * total
+                changes[v + c, d] = 2.0 * total
 
 
 @stage
