@@ -12,7 +12,7 @@ from robosim.description.mechanism import Mechanism
 from robosim.description.obstacles import HeightField
 from robosim.envs.compiled import Functions
 from robosim.envs.task import Draws
-from robosim.envs.tasks.a1_trot import SIZE, TERMS, A1Trot, ends, judge, look
+from robosim.envs.tasks.a1_trot import SIZE, TERMS, A1Trot, ends, judge, look, pull
 from robosim.envs.tasks.a1_walk import begin as begin_on_flat
 from robosim.kernels.compiler.content import row
 from robosim.learning.domain import Domain
@@ -54,11 +54,11 @@ def begin(start, i, q, v):  # type: ignore[no-untyped-def]
     q[2] += 2.0 * start.numbers[2]
 
 
-FUNCTIONS = Functions(look, SIZE, judge, TERMS, ends, begin)
+FUNCTIONS = Functions(look, SIZE, judge, TERMS, ends, begin, pull)
 
 
 class A1Rough(A1Trot):
-    """Follow a commanded velocity over steps in the ground, and against pushes, without seeing them.
+    """Follow a commanded velocity over steps in the ground, and against pushes, blindly.
 
     As `A1Trot`, but the ground has square blocks of 0.5 m, each of which is low or high by chance.
     In each episode the base is pushed once, by up to 50 N for 0.1 s, and motors differ by up to a
