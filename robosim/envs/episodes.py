@@ -310,7 +310,7 @@ class Episodes:
         checked = self.actions.checked(live)
         self.push()
         failed = self.advance(checked, self._tau)
-        out = self._told(self.bound.q, self.bound.v, failed, live)
+        out = self._after(self.bound.q, self.bound.v, failed, live)
         self.seen = seen = self.observe(rows)
         if len(rows) < self.n:
             self.seen = np.zeros((self.n, self.size), dtype=np.float32)
@@ -336,9 +336,9 @@ class Episodes:
         run = self.batch.rollout(self.task.steps, controller=pd, tape=tape, **given)
         assert isinstance(run, TapedRollout)
         self._tau[:] = np.nan_to_num(run.tau[:, 0])
-        return self._told(self.batch.q, self.batch.v, run.failed, live), run
+        return self._after(self.batch.q.copy(), self.batch.v.copy(), run.failed, live), run
 
-    def _told(self, q: Array, v: Array, failed: Mask, live: Mask) -> Outcome:
+    def _after(self, q: Array, v: Array, failed: Mask, live: Mask) -> Outcome:
         """What the actions of live environments have led to, with q and v after them."""
         self.sense()
         move_on(self._plain, q, v, self.actions.given, self._tau, live, self.count)

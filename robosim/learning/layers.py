@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
+
+from robosim.learning.actor_critic import ROWS
 
 Numbers = NDArray[Any]
 Layers = list[tuple[Numbers, Numbers]]
@@ -26,7 +29,8 @@ def outputs_of(layers: Layers, x: Numbers) -> list[Numbers]:
     """What all layers give, from the inputs (n, no) to the outputs; softsign is between them."""
     out = [x]
     for k, (W, b) in enumerate(layers):
-        y = out[-1] @ W + b
+        y = times(out[-1], W)
+        y += b
         out.append(y / (1.0 + abs(y)) if k < len(layers) - 1 else y)
     return out
 
@@ -36,7 +40,13 @@ def pull_layers(layers: Layers, out: list[Numbers], by: Numbers, gradient: Layer
     for k in range(len(layers) - 1, -1, -1):
         if k < len(layers) - 1:
             by = by * (1.0 - abs(out[k + 1])) ** 2
-        gradient[k][0][:] += out[k].T @ by
+        for at in range(0, len(by), ROWS):
+            gradient[k][0][:] += out[k][at : at + ROWS].T @ by[at : at + ROWS]
         gradient[k][1][:] += by.sum(axis=0)
-        by = by @ layers[k][0].T
+        by = times(by, layers[k][0].T)
     return by
+
+
+def times(x: Numbers, W: Numbers) -> Numbers:
+    """The product x W, a block of rows at a time."""
+    return np.concatenate([x[at : at + ROWS] @ W for at in range(0, len(x), ROWS)])

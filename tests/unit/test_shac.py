@@ -1,4 +1,4 @@
-"""SHAC: the gradient of its loss, its targets of values, and what it learns in small environments."""
+"""SHAC: the gradient of its loss, its targets of values, and what it learns."""
 
 from __future__ import annotations
 
