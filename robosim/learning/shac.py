@@ -73,12 +73,12 @@ class SHACSettings:
         For numbers that are not positive, or not within 0 and 1 where they have to be.
     """
 
-    horizon: int = 16
+    horizon: int = 8
     discount: float = 0.98
     trace: float = 0.95
     spread: float = 0.2
     hidden: tuple[int, ...] = (128, 64)
-    rate: float = 2e-3
+    rate: float = 4e-3
     value_rate: float = 2e-3
     last: float = 0.1
     epochs: int = 4

@@ -11,7 +11,7 @@ import pytest
 from robosim.errors import ConvergenceError, OptionError
 from robosim.learning import SHAC, SHACSettings
 
-SMALL = SHACSettings(horizon=6, hidden=(8,), spread=0.2, reward_scale=0.7, batches=2)
+SMALL = SHACSettings(horizon=6, hidden=(8,), rate=0.02, spread=0.2, reward_scale=0.7, batches=2)
 
 
 class Slopes(NamedTuple):
