@@ -88,7 +88,7 @@ def crossed(policy: Policy, seconds: float, pushes: tuple[float, ...], places: i
         now = end
     q, v = (np.concatenate(parts, axis=1) for parts in zip(*runs, strict=True))
     down = have_fallen(q, np.asarray(robot.home))
-    fell, times = down.any(axis=1), STEP * every * np.arange(1, q.shape[1] + 1)
+    fell, times = np.asarray(down.any(axis=1)), STEP * every * np.arange(1, q.shape[1] + 1)
     late = times >= min(BEGIN, seconds / 2)
     means = velocities(q, v)[:, late].mean(axis=1)
     return Crossed(means, fell, np.where(fell, times[down.argmax(axis=1)], np.nan))

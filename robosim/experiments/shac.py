@@ -56,8 +56,9 @@ def learned(name: str, task: A1Trot, seed: int, rounds: int, n: int, threads: in
     from robosim.envs.tasks.a1_trot import A1Trot, on_feet
 
     robot, looked = on_feet(robosim.load("a1")), 0.0
-    given = {"autoreset_mode": "SameStep", "threads": threads}
-    eyes, rows = RobotVectorEnv(robot, task, num_envs=min(n, LOOKED), **given), []
+    given: dict[str, Any] = {"autoreset_mode": "SameStep", "threads": threads}
+    eyes = RobotVectorEnv(robot, task, num_envs=min(n, LOOKED), **given)
+    rows: list[dict[str, float]] = []
 
     def learner() -> PPO | SHAC:
         if name == "PPO":
