@@ -106,14 +106,18 @@ class Seen(NamedTuple):
             self.modes[i][k] = numbers[begin:end][closed[begin:end]].tobytes()
 
     def note_rows(
-        self, i: int, begin: int, model: Model, contacts: NDArray[np.void], count: NDArray[np.int64]
+        self,
+        places: Sequence[tuple[int, int]],
+        model: Model,
+        contacts: NDArray[np.void],
+        count: NDArray[np.int64],
     ) -> None:
-        """Note the contacts (steps, most) of steps of state i from one on; `count` of each."""
+        """Note the contacts (k, most) of k steps (state, number); `count` of each."""
         every = contacts[np.arange(contacts.shape[1]) < count[:, None]]
         closed, numbers = closed_contacts(model, every)
         ends = np.cumsum(count).tolist()
-        for k, (start, end) in enumerate(zip([0, *ends], ends, strict=False)):
-            self.modes[i][begin + k] = numbers[start:end][closed[start:end]].tobytes()
+        for (i, k), start, end in zip(places, [0, *ends], ends, strict=False):
+            self.modes[i][k] = numbers[start:end][closed[start:end]].tobytes()
 
     @property
     def changes(self) -> NDArray[np.bool_]:

@@ -254,49 +254,60 @@ class Tape:
         adjoint, by_torques, by_targets = out
         base, nu, one_at_a_time = 2 * self.nv, self.nu, Lock()
 
-        def take(worker: Worker, i: int) -> None:
-            done = int(self.rollout.done[i])
+        def take(worker: Worker, states: NDArray[np.int64]) -> None:
+            taken = np.arange(self.steps) < self.rollout.done[states, None]
+            rows, k = np.nonzero(taken)
+            i = states[rows]
+            places = list(zip(i.tolist(), k.tolist(), strict=True))
 
-            def by_matrices(k: int, behind: Array) -> tuple[Array, Array, Array]:
+            def by_matrices(row: int, behind: Array) -> tuple[Array, Array, Array]:
+                place = places[row]
                 with one_at_a_time:  # as smoother contacts have memory for one
-                    step, smooth = self._one_again(worker.linearizer, i, k, of_pd)
-                seen.smoothed[i, k] = smooth
-                seen.note([(i, k)], [step.contacts])
+                    step, smooth = self._one_again(worker.linearizer, *place, of_pd)
+                seen.smoothed[place] = smooth
+                seen.note([place], [step.contacts])
                 back = step.changes @ behind
                 targets = back[base + nu : base + 2 * nu] if of_pd else np.zeros(nu)
                 return back[:base], back[base : base + nu], targets
 
-            steps = self._steps_of(i, ahead, on)
-            passed = pass_back(worker, steps, by_matrices, partial(seen.note_rows, i))
-            adjoint[i], by_torques[i, :done] = passed.adjoint, passed.by_torques
-            by_targets[i, :done] = passed.by_targets
+            def note(begin: int, model: Any, contacts: Any, count: Any) -> None:
+                seen.note_rows(places[begin : begin + len(count)], model, contacts, count)
+
+            passed = pass_back(worker, self._steps_of(i, k, ahead, on), by_matrices, note)
+            first = k == 0
+            adjoint[states] = ahead[states, 0]  # of those without a step
+            adjoint[i[first]] = passed.before[first]
+            by_torques[i, k], by_targets[i, k] = passed.by_torques, passed.by_targets
 
         for (workers, states), backs in zip(groups, found, strict=True):
             made = [Worker(*one) for one in zip(workers, backs, strict=True)]  # type: ignore[arg-type]
-            share_out(made[: len(states)], states, take)
+            share_out(made[: len(states)], np.array(states), take)
         return True
 
-    def _steps_of(self, i: int, ahead: Array, on: Feedback) -> Steps:
-        """What the steps of state i followed from."""
-        done, inputs, robot = int(self.rollout.done[i]), self.inputs, self._origin.robot
-        q, v = self.rollout.q[i, :done], self.rollout.v[i, :done]
-        forces = np.zeros((done, len(self._origin.engine.parts.model.coordinates)))
-        forces[:, robot.actuated] = self.rollout.tau[i, :done]
-        gains = np.zeros((done, 0), dtype=inputs.gains.dtype)
+    def _steps_of(
+        self, i: NDArray[np.int64], k: NDArray[np.int64], ahead: Array, on: Feedback
+    ) -> Steps:
+        """What steps k (m,) of states i (m,) followed from, ordered by states and steps."""
+        inputs, robot, m = self.inputs, self._origin.robot, len(i)
+        forces = np.zeros((m, len(self._origin.engine.parts.model.coordinates)))
+        forces[:, robot.actuated] = self.rollout.tau[i, k]
+        gains = np.zeros((m, 0), dtype=inputs.gains.dtype)
         if self._servos:
-            torques = inputs.torques[i, :done] if inputs.torques.shape[1] > 1 else inputs.torques[i]
+            torques = inputs.torques[i, k if inputs.torques.shape[1] > 1 else 0]
             held = self._held[i]
-            forces[:, robot.actuated] = np.where(held, self.rollout.tau[i, :done], torques)
-            gains = np.tile(inputs.gains[i], (done, 1))
+            forces[:, robot.actuated] = np.where(held, self.rollout.tau[i, k], torques)
+            gains = inputs.gains[i]
             for name in ("target", "velocity"):
-                aims = self._aims(name)[i]
-                gains[name] = aims[:done] if len(aims) > 1 else aims
+                aims = self._aims(name)
+                gains[name] = aims[i, k if aims.shape[1] > 1 else 0]
             for name in ("kp", "kd"):
-                gains[name][:, held] = 0.0  # in the torques already
+                gains[name][held] = 0.0  # in the torques already
         by_q, by_v = -on.kp * on.free, on.by_rate - on.kd * on.free
+        ends = ahead[i, k + 1]
         return Steps(
-            np.concatenate((q, v, forces), axis=1), inputs.external[i], gains,
-            ahead[i, : done + 1], by_q[i, :done], by_v[i, :done], on.v_index[i, 0],
+            np.concatenate((self.rollout.q[i, k], self.rollout.v[i, k], forces), axis=1),
+            inputs.external[i], gains, ahead[i, k], k + 1 == self.rollout.done[i], ends,
+            by_q[i, k], by_v[i, k], on.v_index[0, 0],
         )  # fmt: skip
 
     def sensitivities(

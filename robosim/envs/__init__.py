@@ -11,6 +11,7 @@ except ImportError:
     raise MissingExtraError(f"environments need gymnasium; get it with: {install('gym')}") from None
 
 from robosim.envs.compiled import CompiledTask, Functions
+from robosim.envs.differentiable import DifferentiableEnv
 from robosim.envs.errors import ActionError, ClosedError, ResetNeededError, TaskError
 from robosim.envs.registration import register
 from robosim.envs.single import RobotEnv
@@ -26,6 +27,7 @@ __all__ = [
     "ActionError",
     "ClosedError",
     "CompiledTask",
+    "DifferentiableEnv",
     "Domain",
     "Functions",
     "Moment",

@@ -144,6 +144,11 @@ class Functions(NamedTuple):
         Whether the episode is terminated; None: never.
     reset : callable(start, i, q, v), or None
         The start, into q (nq,) and v (nv,), which are the home pose and zero before; None: these.
+    pull : callable(now, i, by_seen, by_reward, q, v, action, action_before), or None
+        The way back through `observe` and `reward`, for learners that follow gradients: adds to
+        the last four arguments the derivatives of a sum by the arrays of these names, q (nv,) in
+        the tangent space. The sum has derivatives by_seen (size,) by the observation and the number
+        by_reward by the reward. Torques are taken as constant.
     """
 
     observe: Callable[..., None]
@@ -152,6 +157,7 @@ class Functions(NamedTuple):
     terms: tuple[str, ...]
     done: Callable[..., bool] | None = None
     reset: Callable[..., None] | None = None
+    pull: Callable[..., None] | None = None
 
 
 class Loops(NamedTuple):
@@ -382,3 +388,18 @@ def loops_of(of: Functions) -> Loops:
         """Starts are at home and at rest."""
 
     return Loops(look, judge, stay if reset is None else start, look_at, judge_at)
+
+
+@lru_cache(maxsize=64)
+def pull_of(of: Functions) -> Any:
+    """The compiled loop of `Functions.pull` over all rows; None if there is no such function."""
+    if of.pull is None:
+        return None
+    pull: Any = of.pull if hasattr(of.pull, "py_func") else row(of.pull)
+
+    @row
+    def pulled(now, by_seen, by_reward, q, v, action, before):  # type: ignore[no-untyped-def]
+        for i in range(by_reward.shape[0]):
+            pull(now, i, by_seen[i], by_reward[i], q[i], v[i], action[i], before[i])
+
+    return pulled

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim.batch import BatchSimulation
+from robosim.batch.tape import TapedRollout
 from robosim.description.mechanism import Mechanism
 from robosim.envs.actions import Actions
 from robosim.envs.chance import Chance
@@ -309,15 +310,41 @@ class Episodes:
         checked = self.actions.checked(live)
         self.push()
         failed = self.advance(checked, self._tau)
-        self.sense()
-        move_on(self._plain, self.bound.q, self.bound.v, checked, self._tau, live, self.count)
-        reward, terms, ended = self._judged(live)
-        truncated = np.empty(self.n, dtype=bool)
-        tell_ends(live, failed, self.count, self.most_steps, ended, truncated)
+        out = self._after(self.bound.q, self.bound.v, failed, live)
         self.seen = seen = self.observe(rows)
         if len(rows) < self.n:
             self.seen = np.zeros((self.n, self.size), dtype=np.float32)
             self.seen[rows] = seen
+        return out
+
+    def step_taped(self, actions: Array, tape: bool | str = True) -> tuple[Outcome, TapedRollout]:
+        """`step` of all environments by a rollout with a tape; `seen` stays as it is.
+
+        ``tape`` is as for `BatchSimulation.rollout`. The task must have neither delays nor motors
+        with stages.
+        """
+        self.actions.take(actions)
+        live = np.ones(self.n, dtype=bool)
+        checked = self.actions.checked(live)
+        self.push()
+        values, pd = self.actions.values(checked)[:, 0], self.actions.pd
+        if pd is None:
+            strength = self.chance.motors
+            given: dict[str, Any] = {"torques": values if strength is None else strength * values}
+        else:
+            given = {"targets": values, "kp": self.bound.kp, "kd": self.bound.kd}
+        run = self.batch.rollout(self.task.steps, controller=pd, tape=tape, **given)
+        assert isinstance(run, TapedRollout)
+        self._tau[:] = np.nan_to_num(run.tau[:, 0])
+        return self._after(self.batch.q.copy(), self.batch.v.copy(), run.failed, live), run
+
+    def _after(self, q: Array, v: Array, failed: Mask, live: Mask) -> Outcome:
+        """What the actions of live environments have led to, with q and v after them."""
+        self.sense()
+        move_on(self._plain, q, v, self.actions.given, self._tau, live, self.count)
+        reward, terms, ended = self._judged(live)
+        truncated = np.empty(self.n, dtype=bool)
+        tell_ends(live, failed, self.count, self.most_steps, ended, truncated)
         over = ended | truncated
         return Outcome(reward, terms, ended, truncated, failed, over, bool(over.any()))
 

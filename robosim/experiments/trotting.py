@@ -26,6 +26,8 @@ from robosim.validation import Array
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from robosim.description.mechanism import Mechanism
+
     # Gymnasium is needed on use only, so that experiments can be listed without it.
     from robosim.envs.tasks.a1_trot import A1Trot
     from robosim.viz import Recorder
@@ -66,15 +68,17 @@ class Followed(NamedTuple):
     fell: NDArray[np.bool_]
 
 
-def learned(task: A1Trot, seed: int, seconds: float, n: int, threads: int) -> Trained:
-    """Learn from nothing for some time, on a robot whose feet alone touch the ground.
+def learned(
+    task: A1Trot, seed: int, seconds: float, n: int, threads: int, robot: Mechanism | None = None
+) -> Trained:
+    """Learn from nothing for some time; without a robot, on one whose feet alone touch the ground.
 
     Kernels are compiled, and all is called once, before the time begins.
     """
     from robosim.envs import RobotVectorEnv
     from robosim.envs.tasks.a1_trot import on_feet
 
-    robot = on_feet(robosim.load("a1"))
+    robot = on_feet(robosim.load("a1")) if robot is None else robot
 
     def learner() -> PPO:
         envs = RobotVectorEnv(robot, task, num_envs=n, autoreset_mode="SameStep", threads=threads)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -181,6 +181,11 @@ class ActorCritic:
         Standard deviation of actions at first, which is learned and the same everywhere.
     random : Generator
         Of the first weights. Those of the last layer of the policy are small.
+
+    Attributes
+    ----------
+    mean, scale : float or (no,)
+        Observations less the mean, times the scale, are what both networks get: 0 and 1 at first.
     """
 
     def __init__(
@@ -201,6 +206,14 @@ class ActorCritic:
         pieces.append(np.full(actions, np.log(spread)))
         self.theta: Floats = np.concatenate(pieces).astype(np.float32)
         self._between = int(ends(self.actor))
+        self.mean: Any = 0.0
+        self.scale: Any = 1.0
+
+    def normalized(self, seen: Any) -> Any:
+        """Observations (n, no) as both networks get them."""
+        if np.ndim(self.mean) == 0:
+            return seen
+        return ((seen - self.mean) * self.scale).astype(seen.dtype)
 
     @property
     def spreads(self) -> Floats:
@@ -210,13 +223,13 @@ class ActorCritic:
     def act(self, seen: Floats) -> Floats:
         """Means of actions (n, na)."""
         found = np.empty((len(seen), self.actor[-1]), np.float32)
-        outputs(self.theta, 0, self.actor, seen, found)
+        outputs(self.theta, 0, self.actor, self.normalized(seen), found)
         return found
 
     def value(self, seen: Floats) -> Floats:
         """Values (n,)."""
         found = np.empty((len(seen), 1), np.float32)
-        outputs(self.theta, self._between, self.critic, seen, found)
+        outputs(self.theta, self._between, self.critic, self.normalized(seen), found)
         return found[:, 0]
 
     def layers(self) -> list[tuple[Floats, Floats]]:
@@ -226,6 +239,10 @@ class ActorCritic:
             W = self.theta[at : at + a * b].reshape(a, b).T.copy()
             found.append((W, self.theta[at + a * b : at + a * b + b].copy()))
             at += a * b + b
+        if np.ndim(self.mean):
+            W, shift = found[0]
+            W = W * self.scale
+            found[0] = W.astype(np.float32), (shift - W @ self.mean).astype(np.float32)
         return found
 
     def gradient(

@@ -6,9 +6,8 @@ The rate of Adam follows the divergence between policies of one round, as in leg
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -16,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robosim.errors import OptionError
 from robosim.learning.actor_critic import ActorCritic, Batch, Floats
+from robosim.learning.learner import Adam, Learner
 from robosim.validation import count, positive
 
 
@@ -137,33 +137,7 @@ class Settings:
             raise OptionError(f"rates must be (least, most), not {self.rates!r}")
 
 
-@dataclass(eq=False)
-class Trained:
-    """A policy that `PPO` has trained so far.
-
-    Attributes
-    ----------
-    networks : ActorCritic
-    curve : list of mappings
-        A row for each round. ``seconds`` of wall time and ``cpu`` seconds of all threads are since
-        the beginning, and so are ``physics`` and ``networks``, the parts of wall time. ``steps``
-        are those of all environments so far. ``reward`` of a step, its terms, ``falls``,
-        ``spread`` of actions, ``rate`` and ``divergence`` are of the round.
-    """
-
-    networks: ActorCritic
-    curve: list[dict[str, float]] = field(default_factory=list)
-
-    def __call__(self, seen: ArrayLike) -> Floats:
-        """Actions (n, na) without noise, within -1 and 1, for observations (n, no)."""
-        return np.clip(self.networks.act(np.asarray(seen, dtype=np.float32)), -1.0, 1.0)
-
-    def layers(self) -> list[tuple[Floats, Floats]]:
-        """Weights (m, n) and biases (m,) of the policy; softsign is between them."""
-        return self.networks.layers()
-
-
-class PPO:
+class PPO(Learner):
     """Learns to act in environments, round by round.
 
     Parameters
@@ -205,59 +179,15 @@ class PPO:
         of = self.settings
         if of.batches > of.steps * envs.num_envs:
             raise OptionError(f"a round has less than {of.batches} samples: take fewer batches")
-        self.networks = ActorCritic(no, na, of.hidden, of.spread, self._random)
-        self.trained = Trained(self.networks)
+        super().__init__(ActorCritic(no, na, of.hidden, of.spread, self._random))
         self.rate = of.rate
-        self._moments = np.zeros((2, len(self.networks.theta)), np.float32)
-        self._updates = self._samples = 0
-        self._spent = dict.fromkeys(("seconds", "cpu", "physics", "networks"), 0.0)
+        self._adam = Adam(len(self.networks.theta))
         self._seen, _ = envs.reset(seed=seed, options={"spread": True})
-
-    def learn(
-        self,
-        seconds: float | None = None,
-        rounds: int | None = None,
-        watched: Callable[[dict[str, float]], None] = lambda row: None,
-    ) -> Trained:
-        """Learn for some time, or for a number of rounds; may be called again.
-
-        Parameters
-        ----------
-        seconds : float or None
-            Of wall time.
-        rounds : int or None
-        watched : callable(row of the curve)
-            Called after each round; its time counts.
-
-        Raises
-        ------
-        OptionError
-            If neither or both are given.
-        """
-        if (seconds is None) == (rounds is None):
-            raise OptionError("give either seconds or rounds")
-        ends = np.inf if seconds is None else time.perf_counter() + positive("seconds", seconds)
-        left = np.inf if rounds is None else count("rounds", rounds)
-        with ThreadPoolExecutor(2) as threads:
-            while left > 0 and time.perf_counter() < ends:
-                begun, cpu = time.perf_counter(), time.process_time()
-                row = self._round(threads)
-                self._spent["seconds"] += time.perf_counter() - begun
-                self._spent["cpu"] += time.process_time() - cpu
-                self.trained.curve.append(self._spent | row)
-                watched(self.trained.curve[-1])
-                left -= 1
-        return self.trained
 
     def _round(self, threads: ThreadPoolExecutor) -> dict[str, float]:
         """Act, and learn from it."""
-        begun = time.perf_counter()
-        physics = self._spent["physics"]
         batch, row = self._acted()
-        row |= self._improve(batch, threads)
-        took = self._spent["physics"] - physics
-        self._spent["networks"] += time.perf_counter() - begun - took
-        return row
+        return row | self._improve(batch, threads)
 
     def _acted(self) -> tuple[Batch, dict[str, float]]:
         """A round of actions, and what they have led to."""
@@ -323,7 +253,7 @@ class PPO:
         for _ in range(of.epochs):
             for rows in np.array_split(self._random.permutation(n), of.batches):
                 found = self.networks.gradient(batch, rows, n, of.clip, of.value_weight, threads)
-                self._step(found[0])
+                self._adam.step(self.networks.theta, found[0], self.rate, of.most_gradient)
                 divergences.append(float(found[1][2]))
                 if divergences[-1] > 2 * of.divergence:
                     self.rate = max(self.rate / 1.5, of.rates[0])
@@ -334,15 +264,3 @@ class PPO:
             "rate": self.rate,
             "spread": float(np.exp(self.networks.spreads).mean()),
         }
-
-    def _step(self, gradient: Floats) -> None:
-        """A step of Adam [Kingma2015] down a gradient, which is cut to the largest norm."""
-        length = float(np.linalg.norm(gradient))
-        gradient = gradient * np.float32(min(1.0, self.settings.most_gradient / (length + 1e-8)))
-        self._updates += 1
-        first, second = self._moments
-        first += np.float32(0.1) * (gradient - first)
-        second += np.float32(0.001) * (gradient**2 - second)
-        size = np.sqrt(second / (1.0 - 0.999**self._updates)) + np.float32(1e-5)
-        rate = self.rate / (1.0 - 0.9**self._updates)
-        self.networks.theta -= (rate * first / size).astype(np.float32)

@@ -36,8 +36,9 @@ class Pulled(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Steps in a row, and what is found of them; a row for each step."""
+    """Steps of one state or of several, and what is found of them; a row for each step."""
 
+    many: NDArray[np.int64]  # (1,) number of rows that are in use
     begins: Array  # (n, nq + nv + velocities)
     external: Array  # (n, nb + 1, 6) wrenches
     gains: NDArray[np.void]  # (n, nu) GAINS of a PD, or (n, 0)
@@ -46,7 +47,9 @@ class Rows(NamedTuple):
     by_v: Array  # (n, nu) and to their rates
     v_index: NDArray[np.int64]  # (nu,) these rates
     adjoint: Array  # (2 nv,) by the last knot of all, then by the first
-    behind: Array  # (n, 2 nv) result: by where the step ends
+    last: NDArray[np.int64]  # (n,) 1 for the last step of a state, else 0
+    behind: Array  # (n, 2 nv) by where the step ends: given for last steps, else a result
+    before: Array  # (n, 2 nv) result: by where the step begins
     by_torques: Array  # (n, nu) result
     by_targets: Array  # (n, nu) result: by the targets of implicit PDs
     contacts: NDArray[np.void]  # (n, contacts) CONTACT_STATE, result
@@ -90,11 +93,12 @@ class Backward:
         return not step.parts.closes and in_closed_form(robot, step.plain.values)
 
     def rows(self, n: int) -> Handle:
-        """Memory for n steps, which the next call for as many shares."""
+        """Memory for n steps or less, which the next call for as many shares."""
         if n not in self._rows:
             on, nu = self._step.parts, len(self._step.parts.motors)
             wrenches, slots = len(on.loads.external), len(on.work.slots)
             made = Rows(
+                np.zeros(1, dtype=np.int64),
                 np.zeros((n, len(on.begins))),
                 np.zeros((n, wrenches, 6)),
                 np.zeros((n, len(on.gains)), dtype=on.gains.dtype),
@@ -103,6 +107,8 @@ class Backward:
                 np.zeros((n, nu)),
                 np.zeros(nu, dtype=np.int64),
                 np.zeros(2 * on.nv),
+                np.zeros(n, dtype=np.int64),
+                np.zeros((n, 2 * on.nv)),
                 np.zeros((n, 2 * on.nv)),
                 np.zeros((n, nu)),
                 np.zeros((n, nu)),
@@ -115,7 +121,7 @@ class Backward:
         return self._rows[n]
 
     def take(self, rows: Handle, arc: float) -> int:
-        """Go from the last row to the first; how many are left, as one has no closed form."""
+        """Go from the last row in use to the first; how many are left: one has no closed form."""
         columns, columns_kind = self._columns
         step, plain = self._step, self._plain
         tree = plain.values.model.tree

@@ -26,6 +26,7 @@ SIZES = {
     "Acrobot": (6, 1),
     "A1Walk": (48, 12),
     "A1Trot": (50, 12),
+    "A1Rough": (50, 12),
     "A1Stairs": (59, 12),
     "MinitaurHop": (34, 8),
     "Exoskeleton": (12, 2),

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from robosim.description.mechanism import Mechanism
 from robosim.envs.compiled import Functions
 from robosim.envs.tasks.a1_walk import SEEN, A1Walk, begin
-from robosim.envs.tasks.bases import look_from_base, upright
+from robosim.envs.tasks.bases import look_from_base, pull_from_base, upright
 from robosim.errors import ModelError
 from robosim.kernels.compiler.content import row
 from robosim.learning.ppo import Mirror
@@ -54,12 +54,12 @@ def look(now, i, out):  # type: ignore[no-untyped-def]
 
 @row
 def judge(now, i, out):  # type: ignore[no-untyped-def]
-    """Terms of the reward."""
+    """Terms of the reward; the ground is at numbers[2]."""
     base = np.empty(9)
     look_from_base(now.q, now.v, i, base)
     command, home = now.drawn[i].command, now.home
     ahead, aside, turn = base[0] - command[0], base[1] - command[1], base[5] - command[2]
-    high = now.q[i, 2] - home[2]
+    high = now.q[i, 2] - now.numbers[2] - home[2]
     swing = np.sin(phase(now, i))
     off = spread = effort = jerk = 0.0
     for leg in range(4):
@@ -89,10 +89,48 @@ def judge(now, i, out):  # type: ignore[no-untyped-def]
 @row
 def ends(now, i):  # type: ignore[no-untyped-def]
     """Whether the base is low or tilted."""
-    return now.q[i, 2] < LOW * now.home[2] or upright(now.q, i) < TILT
+    return now.q[i, 2] - now.numbers[2] < LOW * now.home[2] or upright(now.q, i) < TILT
 
 
-FUNCTIONS = Functions(look, SIZE, judge, TERMS, ends, begin)
+@row
+def pull(now, i, by_seen, by_reward, q, v, action, before):  # type: ignore[no-untyped-def]
+    """Derivatives through `look` and `judge`, but for the torques of the effort."""
+    base, by = np.empty(9), by_seen[:9].copy()
+    look_from_base(now.q, now.v, i, base)
+    for k in range(3):
+        by[k] *= OF_VELOCITY
+        by[3 + k] *= OF_TURNING
+    command, home, swing = now.drawn[i].command, now.home, np.sin(phase(now, i))
+    ahead, aside, turn = base[0] - command[0], base[1] - command[1], base[5] - command[2]
+    near = -8.0 * np.exp(-4.0 * (ahead * ahead + aside * aside)) * by_reward
+    by[0] += near * ahead
+    by[1] += near * aside
+    by[2] -= base[2] * by_reward
+    by[5] -= 4.0 * turn * np.exp(-4.0 * turn * turn) * by_reward
+    for k in range(2):
+        by[3 + k] -= 0.05 * base[3 + k] * by_reward
+        by[6 + k] -= 2.0 * base[6 + k] * by_reward
+    pull_from_base(now.q, now.v, i, by, q, v)
+    q[2] -= 10.0 * (now.q[i, 2] - now.numbers[2] - home[2]) * by_reward
+    for leg in range(4):
+        k = 7 + 3 * leg
+        lift = np.cos(home[k + 1]) + np.cos(home[k + 1] + home[k + 2])
+        lift = LINK * (lift - np.cos(now.q[i, k + 1]) - np.cos(now.q[i, k + 1] + now.q[i, k + 2]))
+        up = swing if leg == 0 or leg == 3 else -swing
+        off = -80.0 * LINK * (lift - now.numbers[1] * max(0.0, up)) * by_reward
+        knee = off * np.sin(now.q[i, k + 1] + now.q[i, k + 2])
+        q[k] += off * np.sin(now.q[i, k + 1]) + knee
+        q[k + 1] += knee
+        q[k - 1] -= 0.2 * (now.q[i, k] - home[k]) * by_reward
+    for k in range(12):
+        jerk = 0.02 * (now.action[i, k] - now.action_before[i, k]) * by_reward
+        q[6 + k] += by_seen[12 + k]
+        v[6 + k] += OF_RATES * by_seen[24 + k]
+        action[k] += by_seen[36 + k] - jerk
+        before[k] += jerk
+
+
+FUNCTIONS = Functions(look, SIZE, judge, TERMS, ends, begin, pull)
 
 
 def on_feet(robot: Mechanism) -> Mechanism:
@@ -135,7 +173,7 @@ class A1Trot(A1Walk):
     lift: float = 0.06
 
     def numbers(self, robot: Mechanism) -> ArrayLike:
-        return self.period, self.lift
+        return self.period, self.lift, 0.0
 
     def bounds(self, robot: Mechanism) -> tuple[ArrayLike, ArrayLike]:
         return -20.0, 20.0

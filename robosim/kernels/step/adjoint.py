@@ -43,13 +43,14 @@ from robosim.kernels.step.velocities import MOVES
 
 @stage
 def back_through_steps(scheme, plain, on, rows, columns, back, solver, arc):
-    """From the last step of some to the first; how many are left, as one has no closed form.
+    """From the last step in use to the first; how many are left, as one has no closed form.
 
     `rows.adjoint` has the derivatives by the knot where the last of them ends, then by the knot
-    where the last that could be passed begins.
+    where the last that could be passed begins. At the last step of each state, `rows.behind` has
+    them instead.
     """
     model, state, memory, loads, work, _ = plain
-    for i in range(rows.count.shape[0] - 1, -1, -1):
+    for i in range(rows.many[0] - 1, -1, -1):
         for k in range(on.begins.shape[0]):
             on.begins[k] = rows.begins[i, k]
         for k in range(on.gains.shape[0]):
@@ -57,12 +58,16 @@ def back_through_steps(scheme, plain, on, rows, columns, back, solver, arc):
         if not holds_torques(on.gains):
             return i + 1
         start_plainly(model, state, memory, loads, work, on, rows.external[i], arc)
-        assign(rows.adjoint, rows.behind[i])
+        if rows.last[i]:
+            assign(rows.behind[i], rows.adjoint)
+        else:
+            assign(rows.adjoint, rows.behind[i])
         if not pull_interval(scheme, plain, on, columns, back, solver, arc, rows.adjoint):
             return i + 1
         guesses, system = memory.guesses, memory.system
         rows.count[i] = store_contacts(model, guesses, system, work, rows.contacts[i])
         pull_torques(model, on, back, rows, i)
+        assign(rows.adjoint, rows.before[i])
     return 0
 
 
