@@ -55,6 +55,7 @@ class Course:
     speed : float [m/s]
     ahead : float, weight of the place of the trunk
     unactuated : float, weight of forces on the trunk; torques have ten times this weight
+    first : factors of this weight in the first steps of a plan
     """
 
     ground: Ground = level
@@ -64,12 +65,13 @@ class Course:
     speed: float = 0.0
     ahead: float = 50.0
     unactuated: float = 0.03
+    first: tuple[float, ...] = ()
 
 
 INF = np.inf
 FLAT = Course()
 STAIR = Blocks([(-INF, INF, -INF, INF, -INF, 0.0), (EDGE, EDGE + 2.0, -2.0, 2.0, -INF, HEIGHT)])
-ONTO = Course(STAIR, 0.02, 0.04, HEIGHT, 0.35, 50.0, 0.02)
+ONTO = Course(STAIR, 0.02, 0.04, HEIGHT, 0.35, 50.0, 0.02, (10.0, 10.0, 5.0, 5.0, 2.0))
 # The pit of plans is shallower than that of the robot, which has no ground there.
 PIT = Plateaus([(EDGE, EDGE + GAP, -INF, INF, -0.15)], 0.004)
 OVER = Course(PIT, 0.04, 0.02, 0.0, 0.5, 100.0, 0.03)
@@ -105,6 +107,7 @@ def controller(robot: Mechanism, stance: Array, course: Course) -> ContactMPC:
     Targets have neither footholds nor times of contacts.
     """
     times = STEP * np.arange(1.0, STEPS + 1.0)
+    early = np.concatenate((course.first, np.ones(STEPS - len(course.first))))
     broad = Plateaus([(EDGE, INF, -INF, INF, course.raised)], 0.15)
     weights: dict[str, Any] = {
         "Q": [course.ahead, 50, 200, 200, 200, 200, *[3] * 12],
@@ -113,7 +116,7 @@ def controller(robot: Mechanism, stance: Array, course: Course) -> ContactMPC:
         "slip": 2.0,
         "clearance": 0.06,
         "final": 5.0,
-        "unactuated": course.unactuated * np.array([1, 1, 1, 10, 10, 10]),
+        "unactuated": course.unactuated * early[:, None] * np.array([1, 1, 1, 10, 10, 10]),
     }
 
     def begin(q: Array) -> float:

@@ -70,8 +70,9 @@ class ContactCost:
         move.
     clearance : float [m]
         Gap at which half of this weight is left.
-    unactuated : float or (nv - nu,)
-        Weights of forces on coordinates without motors, which a motion does not have.
+    unactuated : float, (nv - nu,) or (n, nv - nu)
+        Weights of forces on coordinates without motors, which a motion does not have. With a row
+        for each step, the steps that are taken before the next plan may have larger weights.
     """
 
     q: ArrayLike
@@ -172,7 +173,10 @@ class Configurations:
             one[-1] *= cost.final
         free = np.delete(np.arange(nv), self.motors)
         R = np.zeros((n, nv))
-        R[:, free] = self.h * numbers("unactuated", cost.unactuated, (), (len(free),))
+        unactuated = numbers("unactuated", cost.unactuated, (), (len(free),), (n, len(free)))
+        if np.any(unactuated < 0.0):
+            raise OptionError(f"unactuated must be zero or more, not {unactuated.min()}")
+        R[:, free] = self.h * unactuated
         R[:, self.motors] = rows[2]
         given = np.tile(self.contacts.numbers(self.h * cost.slip, cost.clearance), (n, 1))
         return Weights(q, np.broadcast_to(v, (n, nv)), rows[0], rows[1], R, given)

@@ -74,7 +74,10 @@ def test_gradient_is_that_of_differences(
     drift = h * np.r_[0.3, 0.1, 0.0, 0.3, 0.2, 0.4, np.zeros(12)]
     q = np.array([on.integrate(stance, k * drift + 0.03 * rng.normal(size=18))
                   for k in range(n + 1)])  # fmt: skip
-    cost = ContactCost(stance, Q=rng.uniform(size=18), V=0.1, R=0.01, slip=5.0, final=3.0)
+    cost = ContactCost(
+        stance, Q=rng.uniform(size=18), V=0.1, R=0.01, slip=5.0, final=3.0,
+        unactuated=np.linspace(2.0, 0.5, n * 6).reshape(n, 6),
+    )  # fmt: skip
     weights, v0 = program.weights(cost), 0.1 * rng.normal(size=18)
     at = program.follow(q, v0, weights)
     assert (program.gaps(q) < softness).any()
@@ -209,6 +212,8 @@ def test_refusals(a1: robosim.Mechanism, stance: np.ndarray) -> None:
         ContactMPC(a1, replace(cost, Q=-1.0))
     with pytest.raises(OptionError, match="unactuated"):
         ContactMPC(a1, replace(cost, unactuated=np.ones(5)))
+    with pytest.raises(OptionError, match="unactuated must be zero or more, not -1"):
+        ContactMPC(a1, replace(cost, unactuated=-1.0))
     with pytest.raises(OptionError, match="q of the cost"):
         ContactMPC(a1, ContactCost(stance[:5]))
     with pytest.raises(OptionError, match="must be a tree of"):
