@@ -43,6 +43,7 @@ PLACES = 3  # where robots begin, for each command
 RUN = 10.0  # [s]; the ground ends 10 m from its middle
 IMPULSE, LASTS = 5.0, 0.1  # [N s] and [s], of a push
 PUSHES = 2.0, 5.0, 8.0  # [s]
+ABOVE = 2e-3  # [m], of feet at the start over the higher blocks
 WITHIN = 0.15  # [m/s], of the commanded velocity
 SHAPES = "sphere", "box", "cylinder", "capsule"
 
@@ -64,7 +65,9 @@ class Crossed(NamedTuple):
     when: Array
 
 
-def crossed(policy: Policy, seconds: float, pushes: tuple[float, ...], places: int) -> Crossed:
+def crossed(
+    policy: Policy, rise: float, seconds: float, pushes: tuple[float, ...], places: int
+) -> Crossed:
     """Let robots with all their geometry follow commands over blocks, while they are pushed."""
     robot, n, random = policy.robot, places * len(COMMANDS), np.random.default_rng(1)
     policy = policy.copy()
@@ -73,7 +76,8 @@ def crossed(policy: Policy, seconds: float, pushes: tuple[float, ...], places: i
     q, angles = np.tile(policy.pose(), (n, 1)), random.uniform(-np.pi, np.pi, n)
     q[:, :2] += random.uniform(-1.0, 1.0, (n, 2))
     q[:, 3], q[:, 6] = np.cos(angles / 2), np.sin(angles / 2)
-    batch.place(q, 1e-3)
+    q[:, 2] += rise + ABOVE
+    batch.set_state(q)
     every, base = policy.task.decimation, robot.bodies[0].name
     ends = sorted({*pushes, *(begin + LASTS for begin in pushes), seconds})
     runs, now = [], 0.0
@@ -104,7 +108,7 @@ def judged(
     told = replace(task.policy_task(robot), timestep=STEP, decimation=round(task.dt / STEP))
     with TemporaryDirectory() as folder:
         file = policies.export(trained, Path(folder) / "walk.onnx", robot, told)
-        return crossed(policies.load(file, robot), seconds, pushes, places)
+        return crossed(policies.load(file, robot), task.rise, seconds, pushes, places)
 
 
 def run(setup: Setup) -> Result:
