@@ -145,9 +145,9 @@ class Functions(NamedTuple):
     reset : callable(start, i, q, v), or None
         The start, into q (nq,) and v (nv,), which are the home pose and zero before; None: these.
     pull : callable(now, i, by_seen, by_reward, q, v, action, action_before), or None
-        The way back through `observe` and `reward`, for learners that follow gradients: adds to
-        the last four arguments the derivatives of a sum by the arrays of these names, q (nv,) in
-        the tangent space. The sum has derivatives by_seen (size,) by the observation and the number
+        The way back through `observe` and `reward`, for learners that follow gradients. Adds to
+        the last four arguments the derivatives of a sum by the arrays of these names. The one by q
+        is (nv,), in the tangent space. The sum has derivatives by_seen (size,) by the observation and the number
         by_reward by the reward. Torques are taken as constant.
     """
 

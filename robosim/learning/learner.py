@@ -26,8 +26,8 @@ class Trained:
         A row for each round. ``seconds`` of wall time and ``cpu`` seconds of all threads are since
         the beginning, and so are ``physics`` and ``networks``, the parts of wall time. ``steps``
         are those of all environments so far. ``reward`` of a step, its terms, ``falls``,
-        ``spread`` of actions and ``rate`` are of the round, and so are ``divergence`` of `PPO` and
-        ``gradient`` of `SHAC`.
+        ``spread`` of actions and ``rate`` are of the round. `PPO` adds its ``divergence``, and
+        `SHAC` its ``gradient``.
     """
 
     networks: ActorCritic

@@ -60,9 +60,9 @@ def second_derivatives(
 ) -> SecondDerivatives:
     """Derivatives up to the second of the next step, from a start at the simulation's q and v.
 
-    Galerkin integrators of trees of hinges and slides have a closed form. It needs neither drag nor
-    potentials of joints. Of all else the second derivatives are differences of `linearize`, with
-    six of these for each column, and errors of about 1e-8 of the largest entries.
+    Galerkin integrators of trees of hinges and slides have a closed form, without drag and
+    potentials of joints. All other second derivatives are differences of `linearize`. Each column
+    takes six of these, and has errors of about 1e-8 of the largest entries.
 
     Parameters
     ----------
