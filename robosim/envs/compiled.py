@@ -147,8 +147,8 @@ class Functions(NamedTuple):
     pull : callable(now, i, by_seen, by_reward, q, v, action, action_before), or None
         The way back through `observe` and `reward`, for learners that follow gradients. Adds to
         the last four arguments the derivatives of a sum by the arrays of these names. The one by q
-        is (nv,), in the tangent space. The sum has derivatives by_seen (size,) by the observation and the number
-        by_reward by the reward. Torques are taken as constant.
+        is (nv,), in the tangent space. The sum has derivatives by_seen (size,) by the observation
+        and the number by_reward by the reward. Torques are taken as constant.
     """
 
     observe: Callable[..., None]

@@ -29,6 +29,7 @@ TASKS = (
     "A1Stairs",
     "A1Walk",
     "A1Trot",
+    "A1Rough",
 )
 BASELINE_MINUTES = 5.0
 LEARNING_RATE, LEAST_RATE = 5e-4, 0.1  # the second is the final value as a fraction of the first

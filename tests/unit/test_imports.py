@@ -271,7 +271,7 @@ def test_kernel_modules_hold_kernels_only(path):
         if isinstance(node, ast.FunctionDef):
             decorators = [ast.unparse(decorator) for decorator in node.decorator_list]
             plain = decorators in (["kernel"], ["aside"], ["entry"], ["stage"], ["bridge"])
-            assert plain or decorators[0].startswith("feature("), node.name
+            assert plain or decorators[0].startswith(("feature(", "feature_of_states(")), node.name
             assert ast.get_docstring(node) or node.end_lineno - node.lineno < 12, node.name
         elif isinstance(node, ast.Assign):
             assert all(isinstance(target, ast.Name) for target in node.targets)
