@@ -44,7 +44,9 @@ from robosim.kernels.step.reading import leaves_or_enters
 from robosim.kernels.step.velocities import LANDING, OPEN
 from robosim.kernels.step.wants import VELOCITIES
 
-FIND, JUDGE, KEEP = 0, 1, 2
+FIND = 0
+JUDGE = 1
+KEEP = 2
 FULL = 1  # status where features do not fit into the slots of lanes, or too many states leave
 FAR = 1.0  # gap [m] of features that a lane lacks and others have
 
