@@ -333,7 +333,8 @@ def linearizer_of(
     """Memory for derivatives of simulations as this one, made once for each worker."""
     known = _LINEARIZERS.setdefault(sim.engine, {})
     key = contact_speed, parameters, pd
-    if (*key, worker) not in known:
+    robot, found = known.get((*key, worker), (None, None))
+    if found is None or robot is not sim.robot:  # states of a batch may be given other robots
         made: Linearizer[Any]
         if not isinstance(sim, Simulation):
             made = sim.linearizer(*key)
@@ -341,11 +342,13 @@ def linearizer_of(
             made = WorldLinearizer(sim, *key, MaximalLinearizer)
         else:
             made = MaximalLinearizer(sim, *key)
-        known[*key, worker] = made
-    return known[*key, worker]
+        known[*key, worker], found = (sim.robot, made), made
+    return found
 
 
-_LINEARIZERS: WeakKeyDictionary[Any, dict[Any, Linearizer[Any]]] = WeakKeyDictionary()
+_LINEARIZERS: WeakKeyDictionary[Any, dict[Any, tuple[Mechanism, Linearizer[Any]]]] = (
+    WeakKeyDictionary()
+)
 
 
 class MaximalLinearizer(Linearizer[Simulation]):

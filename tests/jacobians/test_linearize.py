@@ -316,6 +316,23 @@ def test_a_batch_and_what_is_refused(a1):
         linearize(batch[0], contact_speed=0.0)
 
 
+def test_a_batch_with_other_robots_has_their_derivatives(a1):
+    heavy = replace(a1, bodies=(replace(a1.bodies[0], mass=9.0), *a1.bodies[1:]))
+    batch, torques = robosim.BatchSimulation(a1, 2, 1e-3), np.zeros(a1.nu)
+    batch.place()
+    batch.rollout(20)
+    before = linearize(batch, torques)
+    batch.set_robots(heavy, index=1)
+    mixed = linearize(batch, torques)
+    batch.set_robots(heavy)
+    for found, robots in ((before, (a1, a1)), (mixed, (a1, heavy)), (linearize(batch, torques),
+                                                                     (heavy, heavy))):  # fmt: skip
+        for i, robot in enumerate(robots):
+            alone = Simulation(robot, 1e-3)
+            alone.set_state(batch.q[i], batch.v[i])
+            np.testing.assert_array_equal(found.A[i], linearize(alone, torques).A)
+
+
 def test_a_loop():
     robot = builders.three_link_loop()
     sim = simulation(robot, 2e-3)
