@@ -26,6 +26,7 @@ from robosim.description.tendon import Tendon
 from robosim.errors import (
     ControllerError,
     ConvergenceError,
+    DeadPointError,
     LoadError,
     LogError,
     ModelError,
@@ -111,6 +112,7 @@ __all__ = [
     "ControllerError",
     "ConvergenceError",
     "Coupling",
+    "DeadPointError",
     "Dynamics",
     "Frame",
     "Geometry",

@@ -272,3 +272,42 @@ class NoMotionError(ConvergenceError):
             self.time, self.residual, self.iterations, self.substeps, self.body, self.hint, state,
             motions=self.motions, holding=self.holding, overlap=self.overlap, ends=self.ends,
         )  # fmt: skip
+
+
+class DeadPointError(ConvergenceError):
+    """A step that has no solution, as closed loops stand at a dead point.
+
+    In that pose the loops permit velocities that they do not permit to second order. Two rods in
+    one line between fixed pivots may move across it, for example. No finite force of a joint
+    holds a load along such a velocity. Near the pose, forces are the larger the nearer it is.
+
+    Attributes
+    ----------
+    joints : tuple of str
+        Joints and couplings that close the loops.
+    held : tuple of str
+        Velocities that are held to second order only, with names of ``robot.v_names``.
+    """
+
+    def __init__(
+        self,
+        time: float,
+        residual: float,
+        iterations: int,
+        substeps: int,
+        body: str,
+        hint: str,
+        state: int | None = None,
+        *,
+        joints: Sequence[str],
+        held: Sequence[str],
+    ) -> None:
+        super().__init__(time, residual, iterations, substeps, body, hint, state)
+        self.joints, self.held = tuple(joints), tuple(held)
+
+    def of_state(self, state: int) -> DeadPointError:
+        """The same with the number of the state."""
+        return DeadPointError(
+            self.time, self.residual, self.iterations, self.substeps, self.body, self.hint, state,
+            joints=self.joints, held=self.held,
+        )  # fmt: skip

@@ -17,13 +17,20 @@ from robosim.description.charts import check_rank
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.description.tendon import Tendon
-from robosim.errors import ControllerError, ConvergenceError, NoMotionError, RobosimError
+from robosim.errors import (
+    ControllerError,
+    ConvergenceError,
+    DeadPointError,
+    NoMotionError,
+    RobosimError,
+)
 from robosim.formulation import Contact
 from robosim.kernels.contact.kinematics import RECOVERY_SPEED
 from robosim.kernels.status import NEEDS_GRAPH, NEEDS_ROWS, UNRESOLVED, UNSETTLED
 from robosim.kernels.step.accuracy import SHORTEST
 from robosim.runtime.handles import Parts
 from robosim.simulation.blocked import Blocked, blocked
+from robosim.simulation.dead_points import DeadPoint, dead_point
 from robosim.simulation.readings import contact_heights, min_gap
 from robosim.validation import Array
 
@@ -206,6 +213,8 @@ def failure(robot: Mechanism, parts: Parts, time: float, at_start: bool, info: A
         told = unresolved(robot, parts, time + float(info["shortest"]), body)
     elif held := blocked(robot, parts, time):
         return no_motion(robot, parts, time, info, held)
+    elif dead := dead_point(robot, parts.state.q[: robot.nq]):
+        return at_dead_point(robot, time, info, dead)
     else:
         told = hint(robot, parts, at_start)
     return unsolved(robot, time, info, told)
@@ -226,6 +235,21 @@ def no_motion(
     return NoMotionError(
         time, plain.residual, plain.iterations, plain.substeps, plain.body, told,
         motions=held.motions, holding=held.holding, overlap=held.overlap, ends=held.ends,
+    )  # fmt: skip
+
+
+def at_dead_point(robot: Mechanism, time: float, info: Any, dead: DeadPoint) -> DeadPointError:
+    """The error for a step for which it was shown that loops stand at a dead point."""
+    held, joints = (", ".join(f"'{name}'" for name in names) for names in (dead.held, dead.joints))
+    told = (
+        f"The loops of {joints} stand at a dead point: they permit velocities of {held}, but no "
+        "motion with them, and no finite force holds a load there. Let the robot start in another "
+        "pose, or let another joint close the loop."
+    )
+    plain = unsolved(robot, time, info, told)
+    return DeadPointError(
+        time, plain.residual, plain.iterations, plain.substeps, plain.body, told,
+        joints=dead.joints, held=dead.held,
     )  # fmt: skip
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
+from hypothesis import assume
 from hypothesis import strategies as st
 
 from robosim.compiled.building.loops import is_tree_with_loops
+from robosim.simulation.dead_points import dead_point
 
 from .builder import Builder, Case
 from .covering import covering_array
@@ -93,8 +95,10 @@ def build(features: Iterable[str], drawn: Drawn, kind: str = "") -> Case:
 
 @st.composite
 def cases(draw: st.DrawFn, features: Sequence[str]) -> Case:
-    """Mechanisms of a row of features."""
-    return build(features, Drawn(lambda low, high: draw(st.integers(low, high))))
+    """Mechanisms of a row of features whose loops are at no dead point, where no step may be."""
+    case = build(features, Drawn(lambda low, high: draw(st.integers(low, high))))
+    assume(dead_point(case.robot, case.q) is None)
+    return case
 
 
 def again(features: Sequence[str], numbers: Mapping[str, Sequence[int]]) -> Case:

@@ -19,7 +19,7 @@ from combinations.mended import MENDED
 from combinations.registry import CHECKS, FAST, KNOWN, SLOW, Check, known, may_not_follow
 from hypothesis import HealthCheck, Phase, given, settings
 
-from robosim import ConvergenceError, NoMotionError, Simulation
+from robosim import ConvergenceError, DeadPointError, NoMotionError, Simulation
 
 ROWS = rows()
 # Mechanisms whose steps have read arrays of the workspace before they were written.
@@ -87,6 +87,18 @@ def test_a_motion_that_leads_through_the_ground_is_told():
     assert caught.value.holding == ("contact of 'beyond' with 'ground'",)
     assert 0.29 < caught.value.time < 0.304 < caught.value.ends
     assert may_not_follow(case, caught.value)
+
+
+def test_a_loop_at_a_dead_point_is_told():
+    """A trunk on a vertical link between a plane and a fixed point, tilted by its legs."""
+    case = again(("planar", "massless", "legs", "on_box", "loop", "implicit_pd"), {})
+    with pytest.raises(DeadPointError, match="permit velocities") as caught:
+        case.run(case.simulation(), 40)
+    assert caught.value.joints == ("loop",)
+    assert {"massless_joint", "beyond_joint"} <= set(caught.value.held)
+    of_state = caught.value.of_state(3)
+    assert of_state.joints == caught.value.joints
+    assert of_state.state == 3
 
 
 def test_a_mechanism_comes_again_from_its_numbers():
