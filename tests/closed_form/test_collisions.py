@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from touching import G, about_y, ball, box, flat_mesh, free, poses, roller
@@ -303,3 +306,34 @@ def test_a_folded_chain_stops_at_itself():
     assert {contact.body, contact.other} == {"a", "c"}
     assert np.linalg.norm(contact.force) > 0.5
     np.testing.assert_allclose(sim.v, 0, atol=1e-4)
+
+
+@pytest.mark.parametrize("depth", [-1e-7, 2e-8, 4e-7])
+@pytest.mark.parametrize("lean", [0.002, 0.005, 0.05])
+def test_a_capsule_that_leans_over_a_rim_is_as_deep_as_it_is_in_the_rim(depth: float, lean: float):
+    """Its axis crosses the rim of a cap, nearly along the cap, and is nearest to the rim."""
+    radius, half, around, far = 0.05, 0.05, 0.03, 0.03
+    normal, along = np.array([np.sin(lean), 0, np.cos(lean)]), [np.cos(lean), 0, -np.sin(lean)]
+    center = np.array([radius, 0, half]) + (around - depth) * normal - far * np.array(along)
+    shapes = {
+        "below": Geometry("cylinder", (radius, 2 * half), name="below"),
+        "over": Geometry("capsule", (around, 0.08), name="over"),
+    }
+    bodies = [
+        replace(Body.of_shape(shape, mass=1.0, collides=True), name=name)
+        for name, shape in shapes.items()
+    ]
+    joints = [Joint(body.name, "floating", None, body.name) for body in bodies]
+    robot = Mechanism("pair", bodies, joints, contact_pairs=[("below", "over")])
+    turn = 0.5 * (0.5 * np.pi + lean)
+    q = [0, 0, 0, 1, 0, 0, 0, *center, np.cos(turn), 0, np.sin(turn), 0]
+    sim = Simulation(robot, timestep=1e-7, gravity=(0, 0, 0))
+    sim.set_state(q)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the overlap
+        sim.step()
+    gaps = [one.gap for one in sim.contacts()]
+    if depth < 0.0:
+        assert min(gaps, default=-depth) == pytest.approx(-depth, abs=1e-9)
+    else:
+        assert min(gaps) == pytest.approx(-depth, abs=1e-3 * depth + 1e-9)

@@ -54,6 +54,9 @@ FLAT = 0.02
 NEARLY_FLAT = 0.04  # and that up to which its points may touch; beyond it lower ones come first
 UPRIGHT = 1e-10  # and that below which no point of a flat rim is lower than others
 LEVEL = 0.1  # sine of axis and normal below which a cap touches an edge rather than the rim
+AS_LEVEL = (
+    1e-8  # part of the shapes by which what lies over such a cap may be less deep than its rim
+)
 ALONG = 0.02  # bend of `best_about_edge`, over the radius, below which a rim is along an edge
 # Points of a rim that lies flat: cosines and sines.
 CIRCLE = (
@@ -540,7 +543,7 @@ def is_level(scratch, poly, before):
     There one of the candidates since `before`, from what lies over the cap, is as near. The normal
     across edge and rim is not smooth near that of the cap.
     """
-    return leans_little(scratch, poly) and has_nearest(scratch, before)
+    return leans_little(scratch, poly) and has_within(scratch, before, AS_LEVEL)
 
 
 @kernel
@@ -573,9 +576,15 @@ def crosses_level(scratch, i, v, w):
 @kernel
 def has_nearest(scratch, start):
     """Whether one of the candidates from `start` on is as near as the shapes are."""
+    return has_within(scratch, start, AS_NEAR)
+
+
+@kernel
+def has_within(scratch, start, part):
+    """Whether one of the candidates from `start` on is as near as the shapes but for a `part`."""
     pair = scratch.pair[0]
     for i in range(start, pair.count):
-        if scratch.candidates[i].gap < pair.separation + AS_NEAR * pair.scale:
+        if scratch.candidates[i].gap < pair.separation + part * pair.scale:
             return True
     return False
 
