@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from robosim.envs import RobotVectorEnv
     from robosim.envs.tasks.a1_trot import A1Trot
 
-ROUNDS = {"SHAC": 600, "SHAC, hard contacts": 600, "PPO": 244}
+ROUNDS = {"SHAC": 200, "SHAC, hard contacts": 200, "PPO": 244}
 SEEDS, FEW = (0, 1, 2), 32  # robots of SHAC
 SHORT = 3.0  # [s], of an episode of SHAC: starts are seen in each round
 SMOOTH = 1e-3  # [m/s], contact_speed in the derivatives of SHAC

@@ -73,10 +73,10 @@ class SHACSettings:
         For numbers that are not positive, or not within 0 and 1 where they have to be.
     """
 
-    horizon: int = 8
+    horizon: int = 24
     discount: float = 0.98
     trace: float = 0.95
-    spread: float = 0.2
+    spread: float = 0.15
     hidden: tuple[int, ...] = (128, 64)
     rate: float = 4e-3
     value_rate: float = 2e-3
