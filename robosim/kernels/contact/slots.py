@@ -56,7 +56,7 @@ def find_pair(model, state, guesses, system, work, p, dt, fall):
     if work.collision.found[p].leeway < inf:
         # The other body is the world, which is last.
         note_motion(into, state.bodies[min(pair.body_a, pair.body_b)].v_mid, dt, fall)
-    return find_within(model, system, work, system.pose1, p, work.collision.found[p].margin, FLAT)
+    return find_within(model, system, work, system.pose1, p, work.collision.found[p].tight, FLAT)
 
 
 @kernel
@@ -240,6 +240,15 @@ def thickness(shape):
     for k in range(3):
         least = min(least, shape.upper[k] - shape.lower[k])
     return least if shape.kind < HALF_SPACE else 0.0
+
+
+@kernel
+def comes_through(model, work, p, moved):
+    """Whether shapes may have gone through each other where features of a part were left out."""
+    found, pair, shapes = work.collision.found[p], model.collision.pairs[p], model.collision.shapes
+    if not found.tight < found.margin:
+        return False
+    return moved > thickness(shapes[pair.shape_a]) + thickness(shapes[pair.shape_b])
 
 
 @kernel
