@@ -44,7 +44,6 @@ from robosim.kernels.contact.reach import (
 from robosim.kernels.contact.shared import find_depth, find_depth_on_ground, is_first
 from robosim.kernels.contact.slots import (
     assign_slots,
-    comes_through,
     find_entered,
     find_met,
     find_pair,
@@ -381,7 +380,8 @@ def admit_features(model, state, memory, work, options, dt, kappa, substeps, roo
         found[p].parted = 0.0
         moved = pair_moved(model, system, work, p, dt)
         parted = stay_parted(model, system, work, p)
-        hit = moved > abs(found[p].margin) or comes_through(model, work, p, moved)
+        # Or else features of the first knot were left out that the motion was not to lead to.
+        hit = moved > abs(found[p].margin) or found[p].tight < found[p].margin
         if not parted and (hit or strays(model, state, work, p, moved, dt)):
             # One of the two has been hit, or is driven, faster than the last interval foretold, or
             # elsewhere.
@@ -397,7 +397,7 @@ def admit_features(model, state, memory, work, options, dt, kappa, substeps, roo
         entered = 0
         if parted:
             found[p].parted = how_far_parted(model, system, work, p, options.gravity, dt)
-        else:
+        elif met == 0:
             entered = find_entered(
                 model, system, work, p, moved, divides, options.gravity, dt, room
             )

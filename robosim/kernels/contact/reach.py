@@ -184,7 +184,7 @@ def list_in_reach(model, state, guesses, system, work, dt, fall, heeds):
         look = looks[p]
         if look.until > ahead[look.body_a] + ahead[look.body_b]:
             found[p].margin, found[p].near, found[p].known = -inf, 0, 0
-            found[p].apart = -inf
+            found[p].tight, found[p].apart = inf, -inf
             continue
         pair = pairs[p]
         margin = fall + SLACK * min(

@@ -210,6 +210,8 @@ def find_met(model, system, work, p, moved, may_divide):
     shapes = model.collision.shapes
     thick = thickness(shapes[pair.shape_a]) + thickness(shapes[pair.shape_b])
     divides = may_divide and moved > thick
+    if not (overlap or divides):
+        return 0
     count = find_near(model, system, work, system.pose1, p, moved + allowed)
     slot = free_slot(ids, pair, pair.slot_begin)
     for n in range(count):
@@ -240,15 +242,6 @@ def thickness(shape):
     for k in range(3):
         least = min(least, shape.upper[k] - shape.lower[k])
     return least if shape.kind < HALF_SPACE else 0.0
-
-
-@kernel
-def comes_through(model, work, p, moved):
-    """Whether shapes may have gone through each other where features of a part were left out."""
-    found, pair, shapes = work.collision.found[p], model.collision.pairs[p], model.collision.shapes
-    if not found.tight < found.margin:
-        return False
-    return moved > thickness(shapes[pair.shape_a]) + thickness(shapes[pair.shape_b])
 
 
 @kernel
