@@ -165,7 +165,9 @@ def choose_features(model, state, memory, work, options, dt, kappa, fall):
     pairs, found, ids, near = collision.pairs, work.collision.found, work.ids, work.collision.near
     status, nb = CONVERGED, model.bodies.shape[0]
     assign(guesses.ids, ids)
-    list_in_reach(model, state, guesses, system, work, dt, fall, speed < SMOOTH)
+    # In a heap, what is left out is reached so often that steps would take more iterations.
+    heeds = speed < SMOOTH and model.tree
+    list_in_reach(model, state, guesses, system, work, dt, fall, heeds)
     for n in range(1, near[0] + 1):
         p, pair = near[n], pairs[near[n]]
         # Derivatives are those of what moves features as well.
