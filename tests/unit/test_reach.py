@@ -9,7 +9,7 @@ from touching import free
 
 from robosim import Body, Geometry, Simulation, quaternions
 from robosim.kernels.compiler.jit import entry
-from robosim.kernels.contact.reach import are_far, pair_moved
+from robosim.kernels.contact.reach import are_far, pair_moved, stay_parted
 
 DT = 1e-2
 RADII = 0.1, 0.15
@@ -21,6 +21,12 @@ def measure(model, system, work, dt, margin, moved):
     """Whether the first pair is farther apart than a margin; `moved`: how much nearer it came."""
     moved[0] = pair_moved(model, system, work, 0, dt)
     return are_far(model, 0, system.pose1, margin)
+
+
+@entry
+def parted(model, system, work):
+    """Whether the plane between the first pair stays between its shapes."""
+    return stay_parted(model, system, work, 0)
 
 
 def balls() -> Simulation:
@@ -88,3 +94,28 @@ def test_shapes_that_move_as_one_come_no_nearer() -> None:
         to = x @ quaternions.rotation_matrix(turn).T + way
         put(sim, x, q, to, [quaternions.multiply(turn, one) for one in q])
         assert measured(sim, 0.0)[1] < 1e-12
+
+
+def test_a_plane_that_stays_between_two_shapes_tells_that_they_are_apart() -> None:
+    """It moves on with either body; the first pair lies along x, so that the plane is known."""
+    sim, rng, seen = balls(), np.random.default_rng(3), [0, 0]
+    found = sim.parts.work.collision.found[0]
+    for _ in range(300):
+        x, q = rng.normal(scale=0.3, size=(2, 3)), [random_turn(rng) for _ in range(2)]
+        turned = [quaternions.multiply(small_turn(rng), one) for one in q]
+        to = x + rng.normal(scale=0.2, size=(2, 3))
+        before, after = put(sim, x, q, to, turned)
+        if before <= 0.0:
+            continue
+        ball = sim.robot.bodies[0].collisions[0].position
+        a, b = (x[i] + quaternions.rotation_matrix(q[i]) @ ball for i in range(2))
+        found["apart"], found["normal"] = before, (b - a) / np.linalg.norm(b - a)
+        told = parted(sim.parts.model, sim.parts.memory.system, sim.parts.work)
+        assert after > 0.0 or not told
+        seen[told] += 1
+    assert min(seen) > 20
+
+
+def small_turn(rng: np.random.Generator) -> Array:
+    q = np.append(1.0, rng.normal(scale=0.1, size=3))
+    return q / np.linalg.norm(q)

@@ -125,6 +125,11 @@ FOUND = np.dtype(  # of a pair in a step
         # How far the shapes are apart at the second knot though one of its contacts is closed: they
         # have left the features there [m], else 0.
         ("parted", "f8"),
+        ("tight", "f8"),  # the same as margin, of what the motion leads to
+        # Of a plane between two convex shapes of moving bodies: how far they are apart along its
+        # normal [m], from that of body a to that of body b in world axes. -inf if there is none.
+        ("apart", "f8"),
+        ("normal", "f8", (3,)),
     ]
 )
 

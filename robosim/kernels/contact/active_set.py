@@ -38,6 +38,7 @@ from robosim.kernels.contact.reach import (
     largest_speed,
     list_in_reach,
     pair_moved,
+    stay_parted,
     strays,
 )
 from robosim.kernels.contact.shared import find_depth, find_depth_on_ground, is_first
@@ -47,6 +48,7 @@ from robosim.kernels.contact.slots import (
     find_met,
     find_pair,
     has_turned_rim,
+    how_far_parted,
     in_use,
     marks_of,
     note_found,
@@ -163,7 +165,9 @@ def choose_features(model, state, memory, work, options, dt, kappa, fall):
     pairs, found, ids, near = collision.pairs, work.collision.found, work.ids, work.collision.near
     status, nb = CONVERGED, model.bodies.shape[0]
     assign(guesses.ids, ids)
-    list_in_reach(model, state, system, work, dt, fall)
+    # In a heap, what is left out is reached so often that steps would take more iterations.
+    heeds = speed < SMOOTH and model.tree
+    list_in_reach(model, state, guesses, system, work, dt, fall, heeds)
     for n in range(1, near[0] + 1):
         p, pair = near[n], pairs[near[n]]
         # Derivatives are those of what moves features as well.
@@ -179,7 +183,7 @@ def choose_features(model, state, memory, work, options, dt, kappa, fall):
         if not known:
             if margin > 0.0:
                 count = find_pair(model, state, guesses, system, work, p, dt, fall)
-            note_found(model, system, work, p, margin, count)
+            note_found(model, system, work, p, min(margin, found[p].tight), count)
         touch = in_use(ids, pair) if known else count > 0
         found[p].near = 1 if touch and pair.body_a < nb and pair.body_b < nb else 0
         if found[p].near != 0 and pair.block_ab < 0 and not model.tree:
@@ -377,7 +381,10 @@ def admit_features(model, state, memory, work, options, dt, kappa, substeps, roo
         pair, met = pairs[p], 0
         found[p].parted = 0.0
         moved = pair_moved(model, system, work, p, dt)
-        if moved > abs(found[p].margin) or strays(model, state, work, p, moved, dt):
+        parted = stay_parted(model, system, work, p)
+        # Or else features of the first knot were left out that the motion was not to lead to.
+        hit = moved > abs(found[p].margin) or found[p].tight < found[p].margin
+        if not parted and (hit or strays(model, state, work, p, moved, dt)):
             # One of the two has been hit, or is driven, faster than the last interval foretold, or
             # elsewhere.
             far = are_far(model, p, system.pose1, moved)
@@ -389,7 +396,13 @@ def admit_features(model, state, memory, work, options, dt, kappa, substeps, roo
             continue
         if divides and has_turned_rim(model, system, work, p):
             return GOES_THROUGH
-        entered = find_entered(model, system, work, p, moved, divides, options.gravity, dt, room)
+        entered = 0
+        if parted:
+            found[p].parted = how_far_parted(model, system, work, p, options.gravity, dt)
+        elif met == 0:
+            entered = find_entered(
+                model, system, work, p, moved, divides, options.gravity, dt, room
+            )
         if entered < 0:
             return GOES_THROUGH
         if met + entered == 0:

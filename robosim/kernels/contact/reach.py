@@ -13,8 +13,10 @@ from math import inf, sqrt
 from robosim.compiled.kinds import CAPSULE, HALF_SPACE, HEIGHT_FIELD, POLYTOPE
 from robosim.compiled.memory import LOOKED
 from robosim.kernels.compiler.jit import kernel
+from robosim.kernels.contact.hits import is_closed
 from robosim.kernels.equations.algebra import dot, fill
 from robosim.kernels.narrow_phase.apart import apart_by
+from robosim.kernels.narrow_phase.motion import leeway
 from robosim.kernels.narrow_phase.place import place_pair
 from robosim.kernels.narrow_phase.terrain import over_field
 
@@ -165,13 +167,14 @@ def breadth(data, shape):
 
 
 @kernel
-def list_in_reach(model, state, system, work, dt, fall):
+def list_in_reach(model, state, guesses, system, work, dt, fall, heeds):
     """List the pairs that may touch within dt in work.collision.near.
 
     work.collision.found[p].margin is what such a pair may come nearer [m], the negative of that if
     it is too far, and -inf for all other pairs. A body's present motion counts twice for safety.
     Bodies that have hardly moved since features were found have those still: found[p].known is 1.
-    What is hit within dt may move farther than that: `has_passed` tells.
+    What is hit within dt may move farther than that: `has_passed` tells. Where `heeds`, shapes that
+    do not push each other only come as near as their motion leads them towards each other.
     """
     collision, near, found = model.collision, work.collision.near, work.collision.found
     pairs, looks, ahead = collision.pairs, system.looks, work.collision.ahead
@@ -181,6 +184,7 @@ def list_in_reach(model, state, system, work, dt, fall):
         look = looks[p]
         if look.until > ahead[look.body_a] + ahead[look.body_b]:
             found[p].margin, found[p].near, found[p].known = -inf, 0, 0
+            found[p].tight, found[p].apart = inf, -inf
             continue
         pair = pairs[p]
         margin = fall + SLACK * min(
@@ -190,9 +194,112 @@ def list_in_reach(model, state, system, work, dt, fall):
         travelled = system.travel[look.body_a] + system.travel[look.body_b]
         found[p].known = 1 if travelled <= look.still and margin <= look.margin else 0
         far = found[p].known == 0 and look_at(model, system, work, p, margin)
-        found[p].margin = -margin if far else margin
+        found[p].margin, found[p].tight, found[p].apart = -margin if far else margin, margin, -inf
+        looked = heeds and not far and found[p].known == 0
+        looked = looked and max(pair.body_a, pair.body_b) < state.bodies.shape[0]
+        if looked and not pushes(model, guesses, pair):
+            tighten(model, state, system, work, p, fall, dt)
         near[0] += 1
         near[near[0]] = p
+
+
+@kernel
+def pushes(model, guesses, pair):
+    """Whether a contact of a pair pushed in the last interval."""
+    first = model.contacts.shape[0]
+    for slot in range(pair.slot_begin, pair.slot_end):
+        before, c = guesses.features[slot - first], guesses.contacts[slot]
+        if guesses.active[slot] != 0 and is_closed(before, c):
+            return True
+    return False
+
+
+@kernel
+def tighten(model, state, system, work, p, fall, dt):
+    """Bound how far the shapes of pair p, which `look_at` has just seen, may come nearer.
+
+    Along the normal of the plane between them they come twice as near as the points next to the
+    plane do by their last motion, and a part of the bound in all directions. Shapes that are
+    farther apart are out of reach.
+    """
+    found, scratch = work.collision.found[p], work.collision.scratch
+    into, pair, look = scratch.pair[0], model.collision.pairs[p], system.looks[p]
+    apart = -into.depth
+    if not apart > 0.0:
+        return
+    shapes = model.collision.shapes
+    swapped = shapes[pair.shape_a].kind < shapes[pair.shape_b].kind
+    a, b, sign = pair.body_a, pair.body_b, 1.0
+    if swapped:
+        a, b, sign = b, a, -1.0
+    for i in range(3):
+        into.m[i], into.pc[i] = dot(into.R_1[i], look.normal), into.ba[i]
+    for i in range(3):
+        found.normal[i] = sign * into.m[i]
+        for k in range(3):
+            into.pc[i] += 0.5 * into.R_1[i, k] * (into.pa[k] + into.pb[k] + scratch.poly[1].x[k])
+    found.apart = apart * (1.0 - ROUNDING)
+    rate = speed_along(state.bodies[b].v_mid, system.pose1[b], into.pc, into.m)
+    rate -= speed_along(state.bodies[a].v_mid, system.pose1[a], into.pc, into.m)
+    way = leeway(found.margin, fall) + max(-2.0 * dt * rate, 0.0)
+    found.tight = min(found.margin, way)
+    if found.apart > found.tight:
+        found.margin = -found.apart
+
+
+@kernel
+def speed_along(twist, pose, point, n):
+    """How fast a point of a body moves along n (3,), all in world axes [m/s]."""
+    speed = 0.0
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        turn = twist[3 + j] * (point[k] - pose.x[k]) - twist[3 + k] * (point[j] - pose.x[j])
+        speed += n[i] * (twist[i] + turn)
+    return speed
+
+
+@kernel
+def stay_parted(model, system, work, p):
+    """Whether a plane that parts the shapes of pair p at the first knot does so at the second.
+
+    It moves on with one of the two bodies. If it stays between them, they have not touched.
+    """
+    found, pair, shapes = work.collision.found[p], model.collision.pairs[p], model.collision.shapes
+    if not found.apart > 0.0:
+        return False
+    a, b, n, before, after = pair.body_a, pair.body_b, found.normal, system.pose1, work.pose2
+    P, Q, t = work.bodies[a].P, work.bodies[b].P, work.scratch[0].w
+    for i in range(3):
+        j, k = 1 + (i + 1) % 3, 1 + (i + 2) % 3
+        t[i] = P[0] * Q[1 + i] - Q[0] * P[1 + i] - (P[j] * Q[k] - P[k] * Q[j])
+    turn = 0.0
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        turn += (t[j] * n[k] - t[k] * n[j]) ** 2
+    turn = 2.0 * sqrt(turn)
+    first, second = shapes[pair.shape_a], shapes[pair.shape_b]
+    left_a = moved_along(second, before[a], before[b], after[a], after[b], n)
+    left_b = -moved_along(first, before[b], before[a], after[b], after[a], n)
+    nearer = min(turn * second.reach - left_a, turn * first.reach - left_b)
+    return found.apart > nearer
+
+
+@kernel
+def moved_along(shape, a1, b1, a2, b2, n):
+    """How far the origin of a shape of a body b has come along n in the axes of a body a [m].
+
+    n (3,) is in world axes at the first knot.
+    """
+    way = 0.0
+    for i in range(3):
+        along, there = 0.0, 0.0
+        for k in range(3):
+            x1 = b1.x[k] - a1.x[k] + dot(b1.R[k], shape.x)
+            x2 = b2.x[k] - a2.x[k] + dot(b2.R[k], shape.x)
+            along += a1.R[k, i] * n[k]
+            there += a2.R[k, i] * x2 - a1.R[k, i] * x1
+        way += along * there
+    return way
 
 
 @kernel
@@ -205,7 +312,9 @@ def foresee(reach, state, system, dt, fall, ahead):
     if system.valid[LOOKED] == 0:
         fill(0.0, travel)
         for p in range(system.looks.shape[0]):
-            system.looks[p].until, system.looks[p].still = -inf, -inf
+            look = system.looks[p]
+            look.until, look.still, look.vertex_a, look.vertex_b = -inf, -inf, 0, 0
+            fill(0.0, look.normal)
         system.valid[LOOKED] = 1
     else:
         for b in range(nb):
@@ -226,8 +335,10 @@ def look_at(model, system, work, p, margin):
     pair = collision.pairs[p]
     first, second = collision.shapes[pair.shape_a], collision.shapes[pair.shape_b]
     apart = spheres_apart(pair, first, second, system.pose1)
+    work.collision.scratch.pair[0].depth = inf
     if not apart > margin:
         apart = hulls_apart(model, system, work, system.pose1, p, margin)
+        work.collision.scratch.pair[0].depth = -apart
     travelled = system.travel[pair.body_a] + system.travel[pair.body_b]
     look.until = apart * (1.0 - ROUNDING) + travelled if apart > margin else -inf
     return apart > margin

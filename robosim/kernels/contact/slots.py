@@ -56,7 +56,7 @@ def find_pair(model, state, guesses, system, work, p, dt, fall):
     if work.collision.found[p].leeway < inf:
         # The other body is the world, which is last.
         note_motion(into, state.bodies[min(pair.body_a, pair.body_b)].v_mid, dt, fall)
-    return find_within(model, system, work, system.pose1, p, work.collision.found[p].margin, FLAT)
+    return find_within(model, system, work, system.pose1, p, work.collision.found[p].tight, FLAT)
 
 
 @kernel
@@ -210,6 +210,8 @@ def find_met(model, system, work, p, moved, may_divide):
     shapes = model.collision.shapes
     thick = thickness(shapes[pair.shape_a]) + thickness(shapes[pair.shape_b])
     divides = may_divide and moved > thick
+    if not (overlap or divides):
+        return 0
     count = find_near(model, system, work, system.pose1, p, moved + allowed)
     slot = free_slot(ids, pair, pair.slot_begin)
     for n in range(count):
