@@ -171,6 +171,68 @@ def pooled(setup: Setup) -> tuple[list[Contender], list[Row]]:
     return field, []
 
 
+def batched(setup: Setup) -> tuple[list[Contender], list[Row]]:
+    """Tasks of a Go1 that others train on GPUs, on the CPU: mjlab's, and MuJoCo Playground's."""
+    if not setup.has("mujoco"):
+        return [], []
+    field, lost, n = [], [], setup.choose(64, 2)
+    for who, told, module, package, made in BATCHED:
+        if importlib.util.find_spec(module) is None:
+            lost.append(Row(who, "", None, note=f"not installed: pip install {package}"))
+            continue
+        try:
+            step = made(n)
+            for k in range(3):
+                step(k)  # compiles
+        except Exception as error:  # of many libraries; Playground also fetches models at first
+            lost.append(Row(who, told, None, note=f"cannot: {error}", size=n))
+            continue
+        field.append(taking(who, told, step, n, setup.choose(8, 2)))
+    return field, lost
+
+
+def playground(n: int) -> Callable[[int], object]:
+    """Actions of n Go1 of MuJoCo Playground, in the implementation that it chooses."""
+    import jax
+    from mujoco_playground import registry
+
+    env = registry.load("Go1JoystickFlatTerrain")
+    begin, step = (jax.jit(jax.vmap(one)) for one in (env.reset, env.step))
+    state = begin(jax.random.split(jax.random.PRNGKey(0), n))
+    table = np.clip(0.2 * np.random.default_rng(0).normal(size=(20, n, env.action_size)), -1, 1)
+
+    def act(k: int) -> None:
+        nonlocal state
+        state = step(state, jax.numpy.asarray(table[k % 20]))
+        jax.block_until_ready(state.obs)
+
+    return act
+
+
+def mjlab(n: int) -> Callable[[int], object]:
+    """Actions of n Go1 of mjlab's task of velocities on flat ground."""
+    import mjlab.tasks  # noqa: F401, which registers them
+    import torch
+    from mjlab.envs import ManagerBasedRlEnv
+    from mjlab.tasks.registry import load_env_cfg
+
+    torch.set_num_threads(1)
+    config = load_env_cfg("Mjlab-Velocity-Flat-Unitree-Go1")
+    config.scene.num_envs = n
+    env = ManagerBasedRlEnv(config, device="cpu")
+    env.reset()
+    shape = 20, n, env.action_manager.total_action_dim
+    table = torch.as_tensor(0.2 * np.random.default_rng(0).normal(size=shape), dtype=torch.float32)
+    return lambda k: env.step(table[k % 20])
+
+
+# Who, what rows call it, the module that has to be there, its package, and what makes it.
+BATCHED = (
+    ("Playground", "Go1, flat ground, on the CPU", "mujoco_playground", "playground", playground),
+    ("mjlab", "Go1, flat ground, on the CPU", "mjlab", "mjlab", mjlab),
+)
+
+
 def run_gym(setup: Setup) -> Report:
     """Environment steps of A1Walk, by number of environments, and of Gymnasium's Ant."""
     if importlib.util.find_spec("gymnasium") is None:
@@ -183,7 +245,10 @@ def run_gym(setup: Setup) -> Report:
     setup.note("Ant")
     more, lost = ants(setup)
     pool, absent = pooled(setup)
-    rows = [*race(field + more + pool, setup.choose(7, 2)), *lost, *absent]
+    setup.note("Playground and mjlab")
+    batches, without = batched(setup)
+    field += more + pool + batches
+    rows = [*race(field, setup.choose(7, 2)), *lost, *absent, *without]
     setup.note("what is not physics")
     part = around_physics(setup.choose(64, 8), STEPS, setup.choose(7.0, 0.1))
     targets = [Target("part of a step of A1Walk that is not physics", part, 0.1)]
