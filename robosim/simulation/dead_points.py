@@ -11,6 +11,7 @@ across the line.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
 from typing import NamedTuple
 
@@ -18,9 +19,9 @@ import numpy as np
 
 from robosim.compiled.order import driven_elements
 from robosim.description.mechanism import Mechanism
-from robosim.dynamics.constraints import Constraints
+from robosim.dynamics.constraints import Constraints, Element
 from robosim.dynamics.lengths import Lengths
-from robosim.errors import StateError
+from robosim.errors import RobosimError
 from robosim.kinematics.recursion import Recursion
 from robosim.validation import Array
 
@@ -28,7 +29,10 @@ from robosim.validation import Array
 # singular values of about the root of it.
 NEAR = 1e-3
 BENT = 1e-2  # of the largest curvature, from which on a velocity is held
-LEAST = 1e-4  # [m/rad^2 or m/m^2], curvature that counts
+SIGN = (
+    1e-3  # of it, up to which a curvature of the other sign is the pose's distance from the point
+)
+LEAST = 1e-3  # curvature of scaled equations that counts
 MOST = 24  # velocities that loops permit, of which pairs are many
 SHARE = 0.1  # of the largest component, from which on a name is told
 
@@ -48,21 +52,26 @@ def dead_point(robot: Mechanism, q: Array) -> DeadPoint | None:
     """
     if not (robot.loop_joints or robot.couplings) or driven_elements(robot):
         return None
-    constraints = Constraints(Recursion(robot, (0.0, 0.0, 0.0)), Lengths(robot))
     try:
-        J = constraints.rows(q, np.zeros(robot.nv), None).jacobian
-    except StateError:
+        return _found(robot, q)
+    except (RobosimError, np.linalg.LinAlgError):
         return None
+
+
+def _found(robot: Mechanism, q: Array) -> DeadPoint | None:
+    constraints = Constraints(Recursion(robot, (0.0, 0.0, 0.0)), Lengths(robot))
+    J = constraints.rows(q, np.zeros(robot.nv), None).jacobian
     closing = [one for one in constraints.elements if one.kind in ("joint", "coupling")]
     index = np.concatenate([np.arange(one.rows.start, one.rows.stop) for one in closing])
-    left, sizes, right = np.linalg.svd(J[index])
+    scale = _scales(robot, closing, J)[index]
+    left, sizes, right = np.linalg.svd(J[index] / scale[:, None])
     rank = int(np.sum(sizes > NEAR * sizes.max(initial=0.0)))
     weights, free = left[:, rank:], right[rank:]
     if not (weights.size and 0 < len(free) <= MOST):
         return None
 
     def bent(v: Array) -> Array:
-        return weights.T @ constraints.rows(q, v, None).bias[index]
+        return np.asarray(weights.T @ (constraints.rows(q, v, None).bias[index] / scale))
 
     forms = np.zeros((weights.shape[1], len(free), len(free)))
     for i, v in enumerate(free):
@@ -76,7 +85,7 @@ def dead_point(robot: Mechanism, q: Array) -> DeadPoint | None:
     if size < LEAST:
         return None
     bends, axes = np.linalg.eigh(np.einsum("k,kij->ij", share / size, forms))
-    if bends[-1] < LEAST or bends[0] < -BENT * bends[-1]:
+    if bends[-1] < LEAST or bends[0] < -SIGN * bends[-1]:
         return None
     moved = np.abs(free.T @ axes[:, bends > BENT * bends[-1]]).max(axis=1)
     held = tuple(
@@ -86,3 +95,16 @@ def dead_point(robot: Mechanism, q: Array) -> DeadPoint | None:
     of_rows[index] = np.abs(weights @ share)
     joints = tuple(one.name for one in closing if of_rows[one.rows].max() > SHARE * of_rows.max())
     return DeadPoint(joints, held)
+
+
+def _scales(robot: Mechanism, closing: Sequence[Element], J: Array) -> Array:
+    """What rows of J are divided by: the longest of its kind, which has units of its own."""
+    slides = {joint.name: joint.D_T.shape[1] for joint in robot.loop_joints}
+    kinds = np.full(len(J), -1)
+    for number, one in enumerate(closing):
+        kinds[one.rows] = 1 if one.kind == "joint" else 2 + number
+        kinds[one.rows.start : one.rows.start + slides.get(one.name, 0)] = 0
+    lengths, scales = np.linalg.norm(J, axis=1), np.ones(len(J))
+    for kind in set(kinds[kinds >= 0]):
+        scales[kinds == kind] = lengths[kinds == kind].max() or 1.0
+    return scales

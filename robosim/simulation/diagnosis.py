@@ -244,7 +244,7 @@ def at_dead_point(robot: Mechanism, time: float, info: Any, dead: DeadPoint) -> 
     told = (
         f"The loops of {joints} stand at a dead point: they permit velocities of {held}, but no "
         "motion with them, and no finite force holds a load there. Let the robot start in another "
-        "pose, or let another joint close the loop."
+        "pose, or close the loop by another joint."
     )
     plain = unsolved(robot, time, info, told)
     return DeadPointError(

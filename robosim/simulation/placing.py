@@ -16,7 +16,8 @@ from robosim.validation import Array, positive
 
 NEAR = 1e-9  # [m], tolerance of the gap
 TRIES = 200
-REACH = 10.0  # [m], distance within which shapes are considered
+FIRST, FARTHER = 0.1, 4.0  # [m], distance within which shapes are considered, and its growth
+REACH = 10.0  # [m], where that ends
 
 
 class Placeable(Protocol):
@@ -41,10 +42,14 @@ def _gap_below(sim: Placeable) -> float:
             moved.add(joint.child)
     heights = sim.contact_positions()[[point.body in moved for point in robot.contacts], 2]
     index = {robot.body_index(name) for name in moved}
-    gaps = sim.shape_gaps(REACH)[
-        [(a in index) != (b in index) for (a, _), (b, _) in robot.touching_shapes()]
-    ]
-    return float(min([*heights, *gaps], default=np.inf))
+    apart = [(a in index) != (b in index) for (a, _), (b, _) in robot.touching_shapes()]
+    # As near as may be: all cells of a terrain within the margin are looked at.
+    margin = FIRST
+    while True:
+        gap = min([*heights, *sim.shape_gaps(margin)[apart]], default=np.inf)
+        if gap <= margin or margin >= REACH:
+            return float(gap)
+        margin = min(FARTHER * margin, REACH)
 
 
 def _centres(robot: Mechanism, q: Array) -> Array:

@@ -45,6 +45,21 @@ def test_a_flat_parallelogram_may_leave_its_line_in_two_ways():
     assert dead_point(robot, q) is None
 
 
+def test_a_short_crank_passes_where_all_rods_are_in_one_line():
+    """The crank's part of the form is small, and of the other sign."""
+    robot = rods(0.005, 0.5, 0.505, ends=1.01)
+    assert dead_point(robot, np.zeros(3)) is not None  # stretched between its ends
+    folded = rods(0.005, 0.5, 0.5, ends=0.005)
+    assert dead_point(folded, np.array([0.0, 0.0, np.pi])) is None
+
+
+@pytest.mark.parametrize("size", [1e-3, 1.0])
+def test_the_size_of_a_mechanism_does_not_matter(size: float):
+    assert dead_point(rods(0.5 * size, 0.5 * size, ends=size), np.zeros(2)) is not None
+    bent = rods(0.5 * size, 0.5 * size, ends=size * np.cos(0.3))
+    assert dead_point(bent, np.array([0.3, -0.6])) is None
+
+
 def test_nothing_is_shown_without_loops():
     robot = Mechanism(
         "one", [Body.box("rod", (0.1, 0.1, 0.5), mass=1.0)],
