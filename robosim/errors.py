@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 MOST_LISTED = 12  # names that a message lists; of more names, the nearest ones are listed
 NEAREST = 5
@@ -194,6 +194,8 @@ class ConvergenceError(RobosimError, RuntimeError):
         Of several states that steps were taken from, the number of the one that failed.
     """
 
+    _shown: tuple[str, ...] = ()  # what errors of a subclass have been shown beside
+
     def __init__(
         self,
         time: float,
@@ -220,11 +222,12 @@ class ConvergenceError(RobosimError, RuntimeError):
             f"{self.hint}"
         )
 
-    def of_state(self, state: int) -> ConvergenceError:
+    def of_state(self, state: int) -> Self:
         """The same with the number of the state."""
-        return ConvergenceError(
-            self.time, self.residual, self.iterations, self.substeps, self.body, self.hint, state
-        )
+        return type(self)(
+            self.time, self.residual, self.iterations, self.substeps, self.body, self.hint, state,
+            **{name: getattr(self, name) for name in self._shown},
+        )  # fmt: skip
 
 
 class NoMotionError(ConvergenceError):
@@ -247,31 +250,19 @@ class NoMotionError(ConvergenceError):
         When that is.
     """
 
+    _shown = "motions", "holding", "overlap", "ends"
+
     def __init__(
         self,
-        time: float,
-        residual: float,
-        iterations: int,
-        substeps: int,
-        body: str,
-        hint: str,
-        state: int | None = None,
-        *,
+        *step: Any,
         motions: Sequence[str],
         holding: Sequence[str],
         overlap: float,
         ends: float,
     ) -> None:
-        super().__init__(time, residual, iterations, substeps, body, hint, state)
+        super().__init__(*step)
         self.motions, self.holding = tuple(motions), tuple(holding)
         self.overlap, self.ends = overlap, ends
-
-    def of_state(self, state: int) -> NoMotionError:
-        """The same with the number of the state."""
-        return NoMotionError(
-            self.time, self.residual, self.iterations, self.substeps, self.body, self.hint, state,
-            motions=self.motions, holding=self.holding, overlap=self.overlap, ends=self.ends,
-        )  # fmt: skip
 
 
 class DeadPointError(ConvergenceError):
@@ -289,25 +280,8 @@ class DeadPointError(ConvergenceError):
         Velocities that are held to second order only, with names of ``robot.v_names``.
     """
 
-    def __init__(
-        self,
-        time: float,
-        residual: float,
-        iterations: int,
-        substeps: int,
-        body: str,
-        hint: str,
-        state: int | None = None,
-        *,
-        joints: Sequence[str],
-        held: Sequence[str],
-    ) -> None:
-        super().__init__(time, residual, iterations, substeps, body, hint, state)
-        self.joints, self.held = tuple(joints), tuple(held)
+    _shown = "joints", "held"
 
-    def of_state(self, state: int) -> DeadPointError:
-        """The same with the number of the state."""
-        return DeadPointError(
-            self.time, self.residual, self.iterations, self.substeps, self.body, self.hint, state,
-            joints=self.joints, held=self.held,
-        )  # fmt: skip
+    def __init__(self, *step: Any, joints: Sequence[str], held: Sequence[str]) -> None:
+        super().__init__(*step)
+        self.joints, self.held = tuple(joints), tuple(held)

@@ -29,9 +29,7 @@ from robosim.validation import Array
 # singular values of about the root of it.
 NEAR = 1e-3
 BENT = 1e-2  # of the largest curvature, from which on a velocity is held
-SIGN = (
-    1e-3  # of it, up to which a curvature of the other sign is the pose's distance from the point
-)
+SIGN = 1e-3  # of it, up to which one of the other sign comes from a pose that is off the point
 LEAST = 1e-3  # curvature of scaled equations that counts
 MOST = 24  # velocities that loops permit, of which pairs are many
 SHARE = 0.1  # of the largest component, from which on a name is told

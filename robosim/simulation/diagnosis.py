@@ -222,7 +222,7 @@ def failure(robot: Mechanism, parts: Parts, time: float, at_start: bool, info: A
 
 def no_motion(
     robot: Mechanism, parts: Parts, time: float, info: Any, held: Blocked
-) -> NoMotionError:
+) -> ConvergenceError:
     """The error for a step for which it was shown that no pose is where motions lead."""
     motions = " and ".join(f"'{name}'" for name in held.motions)
     one, what = ("motion", "leads") if len(held.motions) == 1 else ("motions", "lead")
@@ -231,14 +231,10 @@ def no_motion(
         f"other coordinates do, one of these is violated by {held.overlap:.3g} m at "
         f"{held.ends:.6g} s, in each pose that is near."
     )
-    plain = unsolved(robot, time, info, told)
-    return NoMotionError(
-        time, plain.residual, plain.iterations, plain.substeps, plain.body, told,
-        motions=held.motions, holding=held.holding, overlap=held.overlap, ends=held.ends,
-    )  # fmt: skip
+    return unsolved(robot, time, info, told, NoMotionError, **held._asdict())
 
 
-def at_dead_point(robot: Mechanism, time: float, info: Any, dead: DeadPoint) -> DeadPointError:
+def at_dead_point(robot: Mechanism, time: float, info: Any, dead: DeadPoint) -> ConvergenceError:
     """The error for a step for which it was shown that loops stand at a dead point."""
     held, joints = (", ".join(f"'{name}'" for name in names) for names in (dead.held, dead.joints))
     told = (
@@ -246,11 +242,7 @@ def at_dead_point(robot: Mechanism, time: float, info: Any, dead: DeadPoint) -> 
         "motion with them, and no finite force holds a load there. Let the robot start in another "
         "pose, or close the loop by another joint."
     )
-    plain = unsolved(robot, time, info, told)
-    return DeadPointError(
-        time, plain.residual, plain.iterations, plain.substeps, plain.body, told,
-        joints=dead.joints, held=dead.held,
-    )  # fmt: skip
+    return unsolved(robot, time, info, told, DeadPointError, **dead._asdict())
 
 
 def unresolved(robot: Mechanism, parts: Parts, time: float, body: str) -> str:
@@ -280,16 +272,24 @@ def not_finite(robot: Mechanism, tau: Array, time: float) -> ControllerError | N
     return None
 
 
-def unsolved(robot: Mechanism, time: float, info: Any, hint: str) -> ConvergenceError:
-    """The error for a step that could not be solved, with its INFO and a hint."""
+def unsolved(
+    robot: Mechanism,
+    time: float,
+    info: Any,
+    hint: str,
+    kind: type[ConvergenceError] = ConvergenceError,
+    **shown: Any,
+) -> ConvergenceError:
+    """The error for a step that could not be solved, with its INFO, a hint and what was shown."""
     residual = float(info["residual"])
-    return ConvergenceError(
+    return kind(
         time,
         residual if residual < 1e300 else np.inf,
         int(info["iterations"]),
         int(info["substeps"]),
         robot.bodies[int(info["worst_body"])].name,
         hint,
+        **shown,
     )
 
 

@@ -396,11 +396,11 @@ def admit_features(model, state, memory, work, options, dt, kappa, substeps, roo
             continue
         if divides and has_turned_rim(model, system, work, p):
             return GOES_THROUGH
-        # What has been met may be pinned, and something else have entered.
         entered = 0
         if parted:
             found[p].parted = how_far_parted(model, system, work, p, options.gravity, dt)
         else:
+            # Also beside what has been met, which may be pinned.
             entered = find_entered(
                 model, system, work, p, moved, divides, options.gravity, dt, room
             )

@@ -54,9 +54,7 @@ FLAT = 0.02
 NEARLY_FLAT = 0.04  # and that up to which its points may touch; beyond it lower ones come first
 UPRIGHT = 1e-10  # and that below which no point of a flat rim is lower than others
 LEVEL = 0.1  # sine of axis and normal below which a cap touches an edge rather than the rim
-AS_LEVEL = (
-    1e-8  # part of the shapes by which what lies over such a cap may be less deep than its rim
-)
+AS_LEVEL = 1e-8  # part of the shapes by which what lies over it may be less deep than its rim
 ALONG = 0.02  # bend of `best_about_edge`, over the radius, below which a rim is along an edge
 # Points of a rim that lies flat: cosines and sines.
 CIRCLE = (
