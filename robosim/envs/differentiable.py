@@ -15,7 +15,7 @@ from robosim.batch.tape import TapedRollout
 from robosim.envs.compiled import Arrays, CompiledTask, pull_of
 from robosim.envs.episodes import Episodes, Mask, Outcome, Rows
 from robosim.envs.making import Robot, robot_of, spaces, task_of
-from robosim.envs.task import Task
+from robosim.envs.task import ARRAYS, Task
 from robosim.errors import OptionError
 from robosim.validation import Array, count
 
@@ -51,6 +51,8 @@ class Step(NamedTuple):
     now : Arrays
         What functions of the task got, before new episodes began.
     run : TapedRollout
+    strength : (n, nu) or None
+        Factors of the torques that actions gave; None: 1.
     """
 
     seen: Array
@@ -59,6 +61,7 @@ class Step(NamedTuple):
     free: Array
     now: Arrays
     run: TapedRollout
+    strength: Array | None
 
 
 class DifferentiableEnv:
@@ -146,12 +149,15 @@ class DifferentiableEnv:
         out, run = of.step_taped(actions, self._tape)
         final, free = self._look()
         now = self.task.arrays(of.now)
-        now = now._replace(**{name: getattr(now, name).copy() for name in COPIED})
+        # What the next action writes, and a new episode draws anew.
+        now = now._replace(**{name: getattr(now, name).copy() for name in ARRAYS})
+        strength = of.chance.motors if of.actions.pd is None else None
+        strength = None if strength is None else strength.copy()
         seen = final
         if out.any_over:
             self._begin(np.flatnonzero(out.over))
             seen = np.where(out.over[:, None], self._look()[0], final)
-        return Step(seen, final, out, free, now, run)
+        return Step(seen, final, out, free, now, run, strength)
 
     def _begin(self, rows: Rows) -> None:
         self.episodes.begin(rows)
@@ -190,12 +196,11 @@ class DifferentiableEnv:
         found = step.run.vjp(*ends, contact_speed=self.contact_speed)
         actions = self.episodes.actions
         by_values = found.torques if actions.pd is None else found.targets
+        if step.strength is not None:
+            by_values = by_values * step.strength[:, None]
         return action + actions.slopes(by_values), Slopes(found.q, found.v, before)
 
     def nothing(self) -> Slopes:
         """Derivatives of nothing: zeros."""
         n, nv = self.num_envs, self.episodes.robot.nv
         return Slopes(*(np.zeros((n, k)) for k in (nv, nv, self.single_action_space.shape[0])))
-
-
-COPIED = "q", "v", "action", "action_before", "time"

@@ -175,10 +175,13 @@ class SHAC(Learner):
         share = of.last + (1.0 - of.last) * self._left
         try:
             gradient = self.gradient(window)
-            length = self._adams[0].step(
-                self.policy, gradient.astype(np.float32), share * of.rate, of.most_gradient
-            )
         except ConvergenceError:
+            gradient = np.full(self._between, np.nan)
+        with np.errstate(over="ignore"):
+            single = gradient.astype(np.float32)
+        if np.isfinite(single).all():
+            length = self._adams[0].step(self.policy, single, share * of.rate, of.most_gradient)
+        else:
             failed = 1.0  # nothing is learned from this window but its value
         self._spent["physics"] += time.perf_counter() - begun
         off = self._learn_value(window, share * of.value_rate)
@@ -238,7 +241,7 @@ class SHAC(Learner):
         return self.settings.discount * np.asarray(ends, dtype=float)
 
     def gradient(self, window: Window) -> Array:
-        """Derivatives of the loss by the policy's numbers.
+        """Derivatives of the loss by the policy's numbers; nan if they are too large for numbers.
 
         Raises
         ------
@@ -264,6 +267,9 @@ class SHAC(Learner):
             by_outputs = window.free[t] * by_actions
             by_seen = nets.scale * pull_layers(policy, window.outs[t], by_outputs, into)
             after = self._cut(before)
+            if not all(np.isfinite(one).all() for one in after):
+                gradient[:] = np.nan
+                break
         return gradient
 
     def _cut(self, slopes: Any) -> Any:

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 import robosim
+from robosim import Mechanism
 from robosim.dynamics import Dynamics
-from robosim.envs import CompiledTask, DifferentiableEnv, Domain, Moment
+from robosim.envs import CompiledTask, DifferentiableEnv, Domain, Moment, Torques
 from robosim.envs.compiled import pull_of
+from robosim.envs.task import ARRAYS
 from robosim.envs.tasks.a1_trot import A1Trot, on_feet
 from robosim.errors import OptionError
 from robosim.learning import SHAC, SHACSettings
@@ -86,6 +88,55 @@ def test_the_loss_through_contacts() -> None:
             shac.policy[:] = policy + way * along
             ends.append(loss())
         assert gradient @ along == pytest.approx((ends[0] - ends[1]) / (2 * FAR), rel=1e-3)
+
+
+class Pushed(A1Trot):
+    def control(self, robot: Mechanism) -> Torques:
+        return Torques(4.0)
+
+
+class PushedLess(A1Trot):
+    def control(self, robot: Mechanism) -> Torques:
+        return Torques(2.0)
+
+
+def test_the_strength_of_motors_is_in_the_way_back() -> None:
+    """Motors of half the strength, or torques of half the scale, for torques that are given."""
+    robot, found = on_feet(robosim.load("a1")), []
+    for task in (Pushed(domain=Domain(motors=(0.5, 0.5))), PushedLess()):
+        env = DifferentiableEnv(robot, task, 2, threads=1)
+        env.reset(seed=0)
+        env.episodes.batch.set_state(np.tile(robot.home, (2, 1)))
+        step = env.advance(np.full((2, 12), 0.3))
+        after = env.nothing()._replace(v=np.ones((2, robot.nv)))
+        found.append((step.run.v[:, -1], env.back(step, 0.0 * step.final, np.zeros(2), after)[0]))
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
+    assert np.abs(found[0][1]).max() > 1e-3
+
+
+def test_what_functions_got_stays_as_it_was() -> None:
+    env = DifferentiableEnv(on_feet(robosim.load("a1")), A1Trot(), 2, threads=1)
+    env.reset(seed=0)
+    step = env.advance(np.full((2, 12), 0.3))
+    before = [getattr(step.now, name).copy() for name in ARRAYS]
+    env.advance(np.full((2, 12), -0.3))
+    for name, old in zip(ARRAYS, before, strict=True):
+        np.testing.assert_array_equal(getattr(step.now, name), old, err_msg=name)
+    assert np.abs(step.now.tau).max() > 0.0
+
+
+@pytest.mark.parametrize("size", [np.inf, np.nan, 1e60])
+def test_gradients_that_are_too_large_change_no_policy(
+    size: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    env = DifferentiableEnv(on_feet(robosim.load("a1")), A1Trot(), 2, threads=1)
+    shac = SHAC(env, SHACSettings(horizon=2, hidden=(8,), batches=2))
+    before = shac.policy.copy()
+    monkeypatch.setattr(shac, "gradient", lambda window: np.full(len(before), size))
+    row = shac.learn(rounds=1).curve[-1]
+    assert row["failed"] == 1.0
+    np.testing.assert_array_equal(shac.policy, before)
 
 
 def test_tasks_without_derivatives() -> None:
