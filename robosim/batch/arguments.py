@@ -90,7 +90,7 @@ def model_of(robot: Mechanism, sim: Simulation, index: int) -> Model:
         pairs = [is_apart(sim) and len(r.touching_shapes()) for r in (robot, sim.robot)]
         if names[0] == names[1] and bodies[0] == bodies[1] and pairs[0] == pairs[1]:
             model = sim.engine.model_of(robot)
-            if are_alike(model, sim.engine.parts.model):
+            if are_alike(model, sim.engine.model_at_home):
                 return model
     raise OptionError(
         f"the robot for state {index} is not a Mechanism built like '{sim.robot.name}': "

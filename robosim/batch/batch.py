@@ -267,19 +267,33 @@ class BatchSimulation:
         OptionError
             For a wrong number of robots, or a robot with another structure.
         StateError
-            As for `set_state`.
+            As for `set_state`; all states then have their robots again.
         """
         chosen = chosen_states(index, self.n)
         new_robots = [robots] * len(chosen) if isinstance(robots, Mechanism) else list(robots)
         if len(new_robots) != len(chosen):
             raise OptionError(f"there are {len(new_robots)} robots for {len(chosen)} states")
         made = [self._model_of(robot, i) for i, robot in zip(chosen, new_robots, strict=True)]
-        for i, robot, model in zip(chosen, new_robots, made, strict=True):
-            sim = self._stepping.alone(i, anew=True)
+        changed: list[tuple[int, Mechanism, Model]] = []
+        self._stepping.robots += 1
+        try:
+            for i, robot, model in zip(chosen, new_robots, made, strict=True):
+                before = self._sims[i].robot, self._sims[i].engine.model_at_home
+                self._change(i, robot, model)
+                changed.append((i, *before))
+        except StateError as error:
+            for i, robot, model in changed:
+                self._change(i, robot, model)
+            raise StateError(f"state {chosen[len(changed)]}: {error}") from error
+
+    def _change(self, i: int, robot: Mechanism, model: Model) -> None:
+        """Change the robot of state i, at its present q and v."""
+        sim = self._stepping.alone(i, anew=True)
+        try:
             sim.change(robot, model)
+        finally:
             self._stepping.changed(i)
             self._stepping.begin(i)
-        self._stepping.robots += 1
 
     def _model_of(self, robot: Mechanism, i: int) -> Model:
         """The model of a robot for state i; models of recent robots are kept."""
@@ -315,9 +329,12 @@ class BatchSimulation:
         OptionError
             If the states' robots differ.
         """
-        return Starts(
-            self._stepping, starts_at(self._origin, q, v, time, gap), time if gap is None else 0.0
-        )
+        origin, robot = self._origin, self._sims[0].robot
+        if origin.robot is not robot:
+            origin = origin.copy()
+            origin.change(robot, origin.engine.model_of(robot))
+        made = starts_at(origin, q, v, time, gap)
+        return Starts(self._stepping, made, time if gap is None else 0.0)
 
     def reset(self, starts: Starts, which: ArrayLike = 0, *, index: Index = None) -> None:
         """Reset states to prepared starts, bit-identical to those of `set_state`.

@@ -129,8 +129,20 @@ class Engine(Alone):
 
     def model_of(self, robot: Mechanism) -> Model:
         """The model of a mechanism that differs from this one in its numbers only."""
-        facets, tree = self.parts.model.facets, self.parts.model.tree
-        return compile_model(robot, len(facets), tree, self._velocity_limits)
+        return compile_model(
+            robot, len(self.parts.model.facets), self._begins_as_tree, self._velocity_limits
+        )
+
+    @property
+    def model_at_home(self) -> Model:
+        """The model with which states begin: no other solver, no entries for pairs of shapes."""
+        model = self.parts.model
+        begins = model.tree == self._begins_as_tree and not np.any(self.connected)
+        return model if begins else self.model_of(self.robot)
+
+    @property
+    def _begins_as_tree(self) -> bool:
+        return self._may_switch or bool(self.parts.model.tree)
 
     def with_robot(self, robot: Mechanism) -> Engine:
         """An engine for a mechanism that differs from this one in its numbers only, at home."""

@@ -14,7 +14,7 @@ from robosim.compiled.state import State
 from robosim.control.controllers import Remembering
 from robosim.description.mechanism import Mechanism
 from robosim.description.units import units_of
-from robosim.errors import ControllerError, OptionError
+from robosim.errors import ControllerError, OptionError, StateError
 from robosim.formulation import StepInfo
 from robosim.kinematics.motions import Motions
 from robosim.runtime.notice import CompileNotice
@@ -279,12 +279,29 @@ class Simulation(Knot):
         return other
 
     def change(self, robot: Mechanism, model: Model) -> None:
-        """Change to a robot that differs in numbers only, at the present q and v."""
+        """Change to a robot that differs in numbers only, at the present q and v.
+
+        Raises
+        ------
+        StateError
+            If the other robot cannot be there, such as with a loop that does not close. The
+            simulation then has its robot again, at the same q and v.
+        """
         q, v, time = self.q, self.v, self.time
+        before = self.robot, self.engine.model_at_home
+        self._become(robot, model)
+        try:
+            self.set_state(q, v, time)
+        except StateError:
+            self._become(*before)
+            self.set_state(q, v, time)
+            raise
+
+    def _become(self, robot: Mechanism, model: Model) -> None:
+        """Have another robot, before a start."""
         engine = self.engine.changed(robot, model)
         self.robot, self._dynamics = robot, None
         self._own(engine, Held(robot, engine.parts.loads))
-        self.set_state(q, v, time)
 
     def save(self, path: str | Path, controller: Remembering | None = None) -> None:
         """Write a checkpoint, for `load` in this or another process.

@@ -617,6 +617,11 @@ class Worlds(Alone):
         """What users see of the model of a mechanism that differs in its numbers only."""
         return compile_model(without_pairs(robot), self._facets, False, self._velocity_limits)
 
+    @property
+    def model_at_home(self) -> Model:
+        """What users see of the model, whatever the units are solved by."""
+        return self._model
+
     def changed(self, robot: Mechanism, model: Model) -> Worlds:
         """An engine for a mechanism with this `model_of`, which shows the same state, at home."""
         self.refuse_if_busy()

@@ -153,7 +153,13 @@ def test_other_robots_and_derivatives_of_states() -> None:
     check(batch, [singly(20)[0]])
     with pytest.raises(OptionError, match="differ in numbers only"):
         batch.set_robots(robot.add(free(ball("c")), (20.0, 0.0, 0.0)), index=0)
-    batch.set_robots(robot, index=1)
+    batch.set_robots(heavier)
+    batch.reset(batch.prepare(None, rates()[1]))
+    batch.rollout(20)
+    check(batch, [sim] * N)
+    batch.set_robots(robot)
+    batch.set_state(None, rates())
+    batch.rollout(20)
     found = linearize(batch)
     for i in (0, N - 1):
         own = linearize(batch[i])

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 from landing import landing
+from touching import box, free
 
 from robosim import BatchSimulation, ControllerError, ModelError, OptionError, StateError
 from robosim.controllers import Gait, stand
 from robosim.kernels.compiler.lanes import WIDTH
 from robosim.learning.domain import with_friction, with_masses
-from robosim.models.builders import pendulum
+from robosim.models.builders import four_bar_knee, pendulum
 from robosim.sensors import Place, Sensor
 
 N, STEPS = WIDTH + 2, 5
@@ -311,3 +312,80 @@ def test_a_look_at_a_state_after_other_steps_changes_nothing(a1: Any, by: str) -
         batch.rollout(3)
         found.append(np.concatenate((batch.q[0], batch.v[0])))
     np.testing.assert_array_equal(*found)
+
+
+def heavier(robot: Any, factor: float) -> Any:
+    return with_masses(robot, [factor] * len(robot.bodies))
+
+
+@pytest.mark.parametrize("lanes", [True, False])
+def test_starts_are_those_of_the_robot_that_was_set(feet: Any, lanes: bool) -> None:
+    """Momenta of a start depend on the masses."""
+    robot, q = feet
+    heavy, v = heavier(robot, 1.5), np.full(robot.nv, 0.3)
+    batch, other = started(feet, lanes), BatchSimulation(heavy, N, threads=1, lanes=lanes)
+    batch.set_robots(heavy)
+    batch.reset(batch.prepare(q[0], v))
+    other.set_state(q[0], v)
+    for one in (batch, other):
+        one.rollout(STEPS, controller="stand")
+    assert_there(other, batch)
+
+
+def test_robots_that_are_set_while_the_other_solver_steps(feet: Any) -> None:
+    """States that the solver with multipliers steps for a while begin with their own again."""
+    robot, _ = feet
+    heavy = heavier(robot, 1.2)
+    batch, other = (BatchSimulation(one, 3, threads=1, lanes=False) for one in (robot, heavy))
+    for sim in (batch[0], batch[2]):
+        sim.engine.switch("ldu")
+        sim.engine.counters.away = 5
+    batch.set_robots(heavy)
+    for one in (batch, other):
+        one.place(gap=0.02)
+        one.rollout(20, controller="stand")
+    assert [batch[i].solver for i in range(3)] == ["articulated"] * 3
+    assert_there(other, batch)
+
+
+def test_robots_that_are_set_while_their_shapes_touch() -> None:
+    """Equations of shapes that are near each other differ from those of a start."""
+    robot = free(box("a"), box("b"), contact_pairs=[("a", "b")])
+    home = np.array([0.0, 0.0, 2.0, 1.0, 0, 0, 0, 0.2, 0.05, 2.02, 1.0, 0, 0, 0])
+    robot = replace(robot, home=home)
+    v = np.zeros(robot.nv)
+    v[0], v[6] = 2.0, -2.0
+    heavy = heavier(robot, 1.2)
+    batch, other = (BatchSimulation(one, 3, threads=1, lanes=False) for one in (robot, heavy))
+    batch.set_state(None, v)
+    batch.rollout(20)
+    assert batch[1].engine.connected.any()
+    batch.set_robots(heavy)
+    for one in (batch, other):
+        one.set_state(None, v)
+        one.rollout(20)
+    assert_there(other, batch)
+
+
+def test_a_robot_that_cannot_be_there_changes_nothing() -> None:
+    robot = four_bar_knee()
+    heavy = heavier(robot, 2.0)
+    apart = replace(
+        robot,
+        joints=tuple(
+            replace(one, child_position=(0.0, 0.0, -5.0)) if one.name == "loop" else one
+            for one in robot.joints
+        ),
+    )
+    batch, other = (BatchSimulation(robot, 3, threads=1, lanes=False) for _ in range(2))
+    v = batch.v + 0.0
+    starts = batch.prepare()
+    with pytest.raises(StateError, match=r"state 2: .*loop"):
+        batch.set_robots([heavy, apart], index=[0, 2])
+    np.testing.assert_array_equal(batch.v, v)
+    for one in (batch, other):
+        one.rollout(STEPS)
+    assert_there(other, batch)
+    assert [batch[i].robot is robot for i in range(3)] == [True] * 3
+    with pytest.raises(StateError, match="robots before"):
+        batch.reset(starts)
