@@ -167,6 +167,9 @@ class DifferentiableEnv:
     ) -> tuple[Array, Slopes]:
         """Pass derivatives of a sum back through an action.
 
+        Steps that failed pass back what reward and observation say of the action alone, and
+        nothing through the motion.
+
         Parameters
         ----------
         step : Step
