@@ -49,4 +49,9 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a pipe on Windows has few letters
-    app(prog_name="robosim")
+    try:
+        app(prog_name="robosim")
+    finally:
+        # Where ctrl-C interrupts an `exec`, as dataclasses and numba call it, CPython would end the
+        # process by SIGINT, even if a command catches KeyboardInterrupt. A new `exec` clears that.
+        exec("")

@@ -820,6 +820,27 @@ class TestView:
         assert process.returncode == 0
         assert "Traceback" not in rest
 
+    def test_an_interrupt_that_a_command_has_caught_is_over(self, tmp_path: Path) -> None:
+        """Even if it came while CPython ran `exec`, which marks the process to end by SIGINT."""
+        caught = """
+import sys
+from robosim.cli import app, main
+
+@app.command()
+def caught() -> None:
+    try:
+        exec("raise KeyboardInterrupt")
+    except KeyboardInterrupt:
+        print("caught")
+
+sys.argv = ["robosim", "caught"]
+main()
+"""
+        (tmp_path / "catches.py").write_text(caught)
+        command = [sys.executable, "-m", "catches"]
+        result = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+        assert (result.returncode, result.stdout.strip()) == (0, "caught"), result.stderr
+
 
 class TestReplay:
     def test_a_log_with_a_ghost(self, run: Run, tmp_path: Path) -> None:
