@@ -16,6 +16,14 @@ Array = NDArray[np.float64]
 """Floats."""
 
 
+def reals(value: Any, copy: bool | None = True) -> Array:
+    """`value` as a float64 array; a TypeError or ValueError if it is not real numbers."""
+    array = np.asarray(value)
+    if array.dtype.kind == "c":
+        raise TypeError("complex numbers")
+    return np.array(array, dtype=np.float64, copy=copy)
+
+
 def frozen_array(value: ArrayLike, shape: tuple[int, ...], what: str, element: str) -> Array:
     """`value` as a read-only float64 array, or a ModelError that names the error.
 
@@ -23,7 +31,7 @@ def frozen_array(value: ArrayLike, shape: tuple[int, ...], what: str, element: s
     """
     frozen = isinstance(value, np.ndarray) and not value.flags.writeable and value.base is None
     try:
-        array = np.array(value, dtype=np.float64, copy=None if frozen else True)
+        array = reals(value, None if frozen else True)
     except (TypeError, ValueError):
         raise ModelError(f"{what} must be numbers, not {value!r}", element=element) from None
     if array.shape != shape:
@@ -43,7 +51,7 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
 def finite(value: ArrayLike, shape: tuple[int, ...]) -> Array | None:
     """`value` as a new float64 array, or None if it is not finite numbers of this shape."""
     try:
-        array = np.array(value, dtype=np.float64)
+        array = reals(value)
     except (TypeError, ValueError):
         return None
     return array if array.shape == shape and np.all(np.isfinite(array)) else None
@@ -106,7 +114,7 @@ def vector(name: str, value: ArrayLike, error: type[RobosimError] = OptionError)
 def shaped(name: str, value: ArrayLike, *shape: int) -> Array:
     """`value` as a new array of finite numbers, or a StateError that names the error."""
     try:
-        array = np.array(value, dtype=float)
+        array = reals(value)
     except (TypeError, ValueError):
         raise StateError(f"{name} must be numbers, not {value!r}") from None
     if array.shape != shape:

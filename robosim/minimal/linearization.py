@@ -216,7 +216,9 @@ class MinimalLinearizer(Linearizer[Linearizable]):
             motors = np.asarray(self.robot.actuated, dtype=np.int64)
             self._curved = CurvedStep(self._twin.parts, motors)
         first = self._taken(self._curved.step, sim, full)
-        return first, np.stack([self._curved.weighed(row) for row in multipliers])
+        found = [self._curved.weighed(row) for row in multipliers]
+        size = 2 * self.robot.nv + self.robot.nu
+        return first, np.array(found).reshape(-1, size, size)
 
     def _by_differences(self, sim: Linearizable, multipliers: Array, full: Array) -> Array:
         """Of first derivatives at states and torques on either side.

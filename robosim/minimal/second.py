@@ -12,7 +12,7 @@ from robosim.errors import ModelError, OptionError
 from robosim.linearization.linearization import linearizer_of
 from robosim.linearization.linearizer import Linearization
 from robosim.minimal.simulation import MinimalSimulation
-from robosim.validation import Array, finite
+from robosim.validation import Array, reals
 
 
 @dataclass(frozen=True)
@@ -92,10 +92,10 @@ def second_derivatives(
         )
     size = 2 * sim.robot.nv
     try:
-        rows = np.asarray(multipliers, dtype=np.float64)
+        rows = reals(multipliers)
     except (TypeError, ValueError):
         rows = np.zeros(())
-    if rows.ndim not in (1, 2) or rows.shape[-1] != size or finite(rows, rows.shape) is None:
+    if rows.ndim not in (1, 2) or rows.shape[-1] != size or not np.all(np.isfinite(rows)):
         raise OptionError(
             f"multipliers must be ({size},) or (m, {size}) finite numbers, for changes of q and v "
             f"after the step, not {multipliers!r}"

@@ -8,7 +8,7 @@ import numpy as np
 
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError, OptionError
-from robosim.validation import Array
+from robosim.validation import Array, reals
 
 ROUNDING = 1e-9  # of the largest entry
 
@@ -23,7 +23,7 @@ def weight(name: str, value: Any, n: int, *, positive: bool = False) -> Array:
         positive semidefinite; if `positive`, also for one that is not positive definite.
     """
     try:
-        array = np.asarray(value, dtype=float)
+        array = reals(value)
     except (TypeError, ValueError):
         raise OptionError(f"{name} must be numbers, not {value!r}") from None
     if array.shape not in ((), (n,), (n, n)) or not np.all(np.isfinite(array)):
@@ -45,7 +45,7 @@ def weight(name: str, value: Any, n: int, *, positive: bool = False) -> Array:
 def numbers(name: str, value: Any, *shapes: tuple[int, ...]) -> Array:
     """Finite numbers of one of the given shapes, or an OptionError."""
     try:
-        array = np.array(value, dtype=float)
+        array = reals(value)
     except (TypeError, ValueError):
         raise OptionError(f"{name} must be numbers, not {value!r}") from None
     if array.shape not in shapes or not np.all(np.isfinite(array)):

@@ -122,10 +122,21 @@ def test_a_pendulum() -> None:
     np.testing.assert_allclose(found.H, bends, rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("integrator", ["newton", "galerkin"])
+def test_no_multipliers_have_no_second_derivatives(integrator: str) -> None:
+    robot, _ = tree_for_tests(0, ("revolute",))
+    sim = MinimalSimulation(robot, 0.01, integrator=integrator)
+    size = 2 * robot.nv + robot.nu
+    found = second_derivatives(sim, np.zeros((0, 2 * robot.nv)))
+    assert found.H.shape == (0, size, size)
+    assert found.xx.shape == (0, 2 * robot.nv, 2 * robot.nv)
+
+
 def test_what_is_refused() -> None:
     robot, _ = tree_for_tests(0, ("revolute",))
     sim = MinimalSimulation(robot, 0.01, integrator="galerkin", order=4)
-    for wrong in (np.ones(5), np.ones((2, 2, 12)), np.full(12, np.nan), "all", 1.0):
+    complex_ones = np.ones(12) + 1e-9j
+    for wrong in (np.ones(5), np.ones((2, 2, 12)), np.full(12, np.nan), "all", 1.0, complex_ones):
         with pytest.raises(OptionError, match=r"multipliers must be \(12,\) or \(m, 12\) finite"):
             second_derivatives(sim, wrong)
     with pytest.raises(OptionError, match=r"takes a MinimalSimulation.*not Simulation"):

@@ -66,6 +66,11 @@ BAD = [
     (spring, {"rest_length": np.inf}, r"rest_length must be finite"),
     (spring, {"stiffness": (1.0, 2.0)}, r"stiffness must have shape \(\)"),
     (spring, {"child_position": (0, 1)}, r"child_position must have shape \(3,\)"),
+    (
+        spring,
+        {"child_position": np.array([0, 1j, 0])},
+        r"child_position must be numbers, not array",
+    ),
     (spring, {"parent_position": (0, 0, np.nan)}, r"parent_position must be finite"),
     (spring, {"parent": "b"}, r"spring 'coil': connects a body with itself"),
     (coupling, {"ratio": np.inf}, r"coupling 'gear': ratio must be finite"),
