@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robosim.description.body import ContactPoint, Geometry
 from robosim.description.mechanism import Mechanism
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
 SPEED, MEAN = 0.26, 0.9  # initial and mean speed [m/s]
 HEIGHT, HALF = 0.16, 0.08  # height and half width of the obstacle, an ellipse [m]
-STAGES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)  # of the relaxation
 RISES = 0.1, 0.2, 0.3  # heights of the guesses' middle [m], tried in turn until a plan is feasible
 DEPTH = 1e-3  # of soles below the ground, between control points [m]
 RESERVE = 28.0  # largest torque of the last plans, which leave the rest of 40 N m to feedback
@@ -54,14 +54,9 @@ class Past(NamedTuple):
     most: float = np.inf  # largest torque [N m]
 
 
-START_PAST = Past(-0.03, 0, STAGES)
-# From plan to plan; those with `between` keep the soles above the ground there, as well.
-MORE = (
-    Past(0.0, 0, STAGES[1:]),
-    Past(0.0, 1, STAGES[2:]),
-    Past(0.02, 1, STAGES[2:], RESERVE),
-    Past(0.03, 1, STAGES[2:], RESERVE),
-)
+START_PAST = Past(-0.03, 0, (1e-1, 1e-2, 1e-3))
+# With `between`, soles are above the ground between control points, as well.
+LAST_PAST = Past(0.03, 1, (1e-3, 1e-5, 1e-6), RESERVE)
 
 
 class Task(NamedTuple):
@@ -74,8 +69,8 @@ class Task(NamedTuple):
     stages: tuple[float, ...]
 
 
-FULL = Task(1.0, 20, MEAN * 1.0, True, STAGES)
-QUICK = Task(0.2, 4, 0.04, False, STAGES[::2])
+FULL = Task(1.0, 20, MEAN * 1.0, True, START_PAST.stages)
+QUICK = Task(0.2, 4, 0.04, False, (1e-1, 1e-3, 1e-5))
 
 
 def start_of(robot: Mechanism) -> tuple[Array, Array]:
@@ -180,14 +175,34 @@ def nearest(of: Any, ends: Sequence[Any], middle: float, wider: float = 0.0) -> 
     return (a + part * along) ** 2 + (b + part * up) ** 2
 
 
-def clearance(robot: Mechanism, places: Iterable[Kinematics], middle: float) -> float:
+class Places(NamedTuple):
+    """Positions (n, nb, 3) [m] of all bodies in n configurations, and rotations (n, nb, 3, 3)."""
+
+    x: Array
+    R: Array
+
+    def points(self, body: int, point: ArrayLike) -> Array:
+        """Positions (n, 3) [m] of a point of a body."""
+        return np.asarray(self.x[:, body] + self.R[:, body] @ np.asarray(point))
+
+
+def places_of(robot: Mechanism, configurations: Array) -> Places:
+    """Where the bodies are in configurations (n, nq)."""
+    at, x, R = Kinematics(robot), [], []
+    for q in configurations:
+        at.move_to(q)
+        x.append(at.x.copy())
+        R.append(at.R.copy())
+    return Places(np.array(x), np.array(R))
+
+
+def clearance(robot: Mechanism, places: Places, middle: float) -> float:
     """Smallest `nearest` of whole feet, in all configurations."""
-    values = []
-    for at in places:
-        for body, ends in edges_of_feet(robot):
-            b = robot.body_index(body)
-            values.append(nearest(np, [at.x[b] + at.R[b] @ end for end in ends], middle))
-    return float(min(values))
+    values = [
+        nearest(np, [places.points(robot.body_index(body), end).T for end in ends], middle)
+        for body, ends in edges_of_feet(robot)
+    ]
+    return float(np.min(values))
 
 
 def between_knots(log: Log, parts: int) -> Array:
@@ -228,16 +243,16 @@ def measured(robot: Mechanism, plan: Trajectory, middle: float) -> Measured:
     A force acts over a part of a step, and complements the gap at the point that the part leads to.
     """
     weight = 9.81 * sum(body.mass for body in robot.bodies)
-    places = [Kinematics(robot, q) for q in plan.points]
+    places = places_of(robot, plan.points)
     gaps, cones, products, lowest = [], [], [], []
     between = plan.sample(np.linspace(plan.t[0], plan.t[-1], round(plan.t[-1] / STEP) + 1))[0]
-    fine = [Kinematics(robot, q) for q in between]
+    fine = places_of(robot, between)
     for contact in robot.contacts:
         b = robot.body_index(contact.body)
-        z = np.array([(at.x[b] + at.R[b] @ np.asarray(contact.position))[2] for at in places])
+        z = places.points(b, contact.position)[:, 2]
         force = plan.forces[contact.name]
         gaps.append(z.min())
-        lowest += [float((at.x[b] + at.R[b] @ np.asarray(contact.position))[2]) for at in fine]
+        lowest.append(float(fine.points(b, contact.position)[:, 2].min()))
         products.append((np.abs(force[:-1, 2]) * np.abs(z[1:])).max() / weight)
         slip = np.abs(force[:, 0]) - contact.friction * force[:, 2]
         cones.append(max(slip.max(), -force[:, 2].min()) / weight)
@@ -262,7 +277,7 @@ def tracked(plan: Trajectory, task: Task) -> Log:
 def planned(robot: Mechanism, task: Task, setup: Setup) -> tuple[Trajectory, int, float]:
     """A plan past the obstacle, the iterations of all solutions on the way, and the guess's rise.
 
-    The obstacle grows from plan to plan, as IPOPT finds no plan past all of it from a guess.
+    A plan past a smaller obstacle is its guess, as IPOPT finds no plan past all of it from a path.
     """
     iterations = 0
     for rise in RISES:
@@ -271,12 +286,11 @@ def planned(robot: Mechanism, task: Task, setup: Setup) -> tuple[Trajectory, int
             guess_of(task, rise), iterations=600, relaxation=task.stages
         )
         iterations += plan.iterations
-        for past in MORE if task.obstacle and plan.feasible else ():
-            setup.note(f"planning past an obstacle that is wider by {past.wider:g} m")
-            plan = problem_of(robot, task, past).solve(plan, iterations=600, relaxation=past.stages)
+        if task.obstacle and plan.feasible:
+            setup.note("planning past all of the obstacle")
+            problem = problem_of(robot, task, LAST_PAST)
+            plan = problem.solve(plan, iterations=600, relaxation=LAST_PAST.stages)
             iterations += plan.iterations
-            if not plan.feasible:
-                break
         if plan.feasible:
             break
     return plan, iterations, rise
@@ -286,7 +300,7 @@ def run_flamingo(setup: Setup) -> Result:
     """Make a plan, check the plan, and track it in a simulation."""
     task = setup.choose(FULL, QUICK)
     robot = builders.flamingo()
-    problem = problem_of(robot, task, MORE[-1] if task.obstacle else START_PAST)
+    problem = problem_of(robot, task, LAST_PAST if task.obstacle else START_PAST)
     begin = time.perf_counter()
     plan, iterations, rise = planned(robot, task, setup)
     took = time.perf_counter() - begin
@@ -294,7 +308,7 @@ def run_flamingo(setup: Setup) -> Result:
     setup.note("tracking the plan")
     log = tracked(plan, task)
     ways = between_knots(log, WITHIN_A_STEP)
-    kept = clearance(robot, (Kinematics(robot, q) for q in ways), task.distance / 2)
+    kept = clearance(robot, places_of(robot, ways), task.distance / 2)
     away = np.abs(log.q - plan.sample(log.t)[0])
     ours: dict[str, Any] = {
         "status": plan.status, "rise": rise, "iterations": iterations, "cost": plan.cost,
@@ -307,11 +321,12 @@ def run_flamingo(setup: Setup) -> Result:
         "end_error_of_angles": float(away[-1, 2:].max()),
         "error_on_the_way": float(np.hypot(away[:, 0], away[:, 1]).max()),
     }  # fmt: skip
+    last = (LAST_PAST if task.obstacle else task).stages[-1]
     targets = [
         *targets_of(plan, took),
         Target("depth of contacts below the ground", -of.gap, 1e-4, "m"),
         Target("depth of contacts between control points", -of.lowest, 2 * DEPTH, "m"),
-        Target("forces over the weight, times gaps", of.complementarity, 2 * task.stages[-1], "m"),
+        Target("forces over the weight, times gaps", of.complementarity, 2 * last, "m"),
         Target("forces beyond their cones, over the weight", of.cone, 1e-6),
         Target("position error at the end, tracked by LQR", ours["end_error"], 0.02, "m"),
     ]
