@@ -72,7 +72,7 @@ class Collocation:
         self.point = 3 * n + nu
         model = Symbolic(robot, np.array([0.0, 0.0, -9.81]))
         q, v, a, u = (ca.SX.sym(name, k) for name, k in (("q", n), ("v", n), ("a", n), ("u", nu)))
-        energy = model.lagrangian(model.place(q, v, []), q, v)
+        energy = model.link_energy(model.place(q, v, [])) + model.joint_energy(q, v)
         momentum = ca.gradient(energy, v)
         change = ca.jtimes(momentum, q, v) + ca.jtimes(momentum, v, a)
         law = change - ca.gradient(energy, q) - model.pushes(v, u)

@@ -178,21 +178,24 @@ class Symbolic:
                 continue
             x, rate = theta[int(link["v"])], rates[int(link["v"])]
             slide, turn = link["S"][:3], link["S"][3:]
-            size = float(np.linalg.norm(turn))
-            if size == 0.0:
-                R[i], p[i] = T, at + ca.mtimes(T, column(slide)) * x
-            else:
-                axis, along = turn / size, slide / size
-                Q = turned(axis, size * x)
-                arm = np.cross(axis, along)
-                shift = (column(arm) - ca.mtimes(Q, column(arm))) + column(
-                    axis * (axis @ along)
-                ) * (size * x)
-                R[i], p[i] = ca.mtimes(T, Q), at + ca.mtimes(T, shift)
+            Q, shift = self.motion(link, x)
+            R[i], p[i] = ca.mtimes(T, Q), at + ca.mtimes(T, shift)
             omega[i] = carried + ca.mtimes(R[i], column(turn)) * rate
             v[i] = v[up] + ca.cross(omega[up], p[i] - p[up])
             v[i] = v[i] + ca.mtimes(R[i], column(slide)) * rate
         return Placed(R, p, omega, v)
+
+    def motion(self, link: np.void, x: Expression) -> tuple[Expression, Expression]:
+        """Rotation (3, 3) and shift (3,) of a link by its own coordinate."""
+        slide, turn = link["S"][:3], link["S"][3:]
+        size = float(np.linalg.norm(turn))
+        if size == 0.0:
+            return ca.SX.eye(3), column(slide) * x
+        axis, along = turn / size, slide / size
+        Q = turned(axis, size * x)
+        arm = np.cross(axis, along)
+        straight = column(axis * (axis @ along)) * (size * x)
+        return Q, column(arm) - ca.mtimes(Q, column(arm)) + straight
 
     def velocities(
         self, theta: Expression, rates: Expression, turning: Expression | None = None
@@ -218,8 +221,8 @@ class Symbolic:
             parts[at : at + 3] = [first, second, z - ca.sin(b) * first]
         return ca.vertcat(*parts)
 
-    def lagrangian(self, placed: Placed, theta: Expression, v: Expression) -> Expression:
-        """Kinetic minus potential energy [J] of bodies, rotors and springs."""
+    def link_energy(self, placed: Placed) -> Expression:
+        """Kinetic minus potential energy of links in gravity [J]."""
         total = ca.SX(0)
         for i, link in enumerate(self.tree.segments):
             m = float(link["mass"])
@@ -230,8 +233,12 @@ class Symbolic:
             total += 0.5 * ca.dot(column(link["moments"]), spin**2)
             heavy = float(link["gravitational_mass"])
             total += heavy * ca.dot(column(self.tree.gravity), placed.p[i])
+        return total
+
+    def joint_energy(self, theta: Expression, v: Expression) -> Expression:
+        """Kinetic energy of rotors minus potential energy of springs [J]."""
         c = self.tree.coordinates
-        total += 0.5 * ca.dot(column(c["armature"]), v**2)
+        total = 0.5 * ca.dot(column(c["armature"]), v**2)
         for k, _ in self.plain:
             total -= 0.5 * float(c["stiffness"][k]) * (theta[k] - float(c["rest"][k])) ** 2
         return total

@@ -22,7 +22,8 @@ from robosim.compiled.building.segments import lobatto
 from robosim.errors import OptionError
 from robosim.optimize.apart import Apart
 from robosim.optimize.curves import powers_of
-from robosim.optimize.local import Local, Rows
+from robosim.optimize.energies import Energies
+from robosim.optimize.local import Local, Nested, Rows
 from robosim.optimize.moments import Moment
 from robosim.optimize.standing import Held, sticking
 from robosim.optimize.symbolic import (
@@ -83,6 +84,14 @@ class Point(NamedTuple):
     u: Expression
     forces: Expression
     touched: list[Touched]
+
+
+class Chart(NamedTuple):
+    """Where the angles of free rotations begin: at given quaternions, turned by unknown hinges."""
+
+    given: Expression  # (4 nr,)
+    turned: Expression  # (3 nr,)
+    bases: list[Expression]  # quaternions (4,) of both
 
 
 class Transcription:
@@ -147,7 +156,8 @@ class Transcription:
         self.stride = self.knot + (stages - 1) * self.inner
         self.unknowns = steps * self.stride + self.knot + stretches
         self.given = 2 + 4 * len(model.turns)  # time, relaxation, and quaternions of a knot
-        self._dynamics = self._dynamics_of_a_point()
+        self._energies = Energies(model)
+        self._own_forces = self._forces_at_a_point()
 
     def slices(self) -> dict[str, slice]:
         """Slices of the unknowns of a knot."""
@@ -156,10 +166,12 @@ class Transcription:
         names = ("q", "v", "u", "forces")
         return {name: slice(*bounds[k : k + 2]) for k, name in enumerate(names)}
 
-    def _dynamics_of_a_point(self) -> Function:
-        """dL/dtheta with all forces, dL/d(rates), and the first by rotations of the bases.
+    def _forces_at_a_point(self) -> Function:
+        """All but the energies of links: forces, momenta, and forces by rotations of the bases.
 
-        Arguments are theta, rates, bases, u and forces.
+        Arguments are theta, rates, bases, u and forces. The values are dL/dtheta with all forces,
+        dL/d(rates), and the first by rotations of the bases, of motors, dampers, rotors, springs,
+        loops and contacts.
         """
         model, nv = self.model, self.model.robot.nv
         theta, rates = ca.SX.sym("theta", nv), ca.SX.sym("rates", nv)
@@ -169,7 +181,7 @@ class Transcription:
         placed = model.place(theta, rates, bases, more, turning)
         v = model.velocities(theta, rates, turning)
         own = model.velocities(theta, rates)
-        energy = model.lagrangian(model.place(theta, rates, bases, more), theta, own)
+        energy = model.joint_energy(theta, own)
         where, how = ca.vertcat(theta, more), ca.vertcat(rates, turning)
         push = ca.jtimes(v, how, model.pushes(own, u), True)
         m = len(self.rows)
@@ -185,7 +197,7 @@ class Transcription:
         found = [
             ca.substitute(ca.substitute(one, more, nothing), turning, nothing) for one in found
         ]
-        return ca.Function("dynamics", [theta, rates, *bases, u, forces], found, {"cse": True})
+        return ca.Function("forces", [theta, rates, *bases, u, forces], found, {"cse": True})
 
     def groups(self) -> dict[tuple[tuple[bool, ...], bool], NDArray[np.int64]]:
         """Indices of steps, by their scheduled contacts and by whether their final q is given."""
@@ -205,11 +217,30 @@ class Transcription:
             at += touch.forces
         return found
 
+    def _forces(
+        self,
+        nested: Nested,
+        theta: Expression,
+        rates: Expression,
+        chart: Chart,
+        u: Expression,
+        forces: Expression,
+    ) -> list[Expression]:
+        """dL/dtheta with all forces, dL/d(rates), and the first by rotations of the bases."""
+        nv = self.model.robot.nv
+        own = self._own_forces(theta, rates, *chart.bases, u, forces)
+        arguments = ca.vertcat(theta, rates, chart.turned)
+        links = nested.call(self._energies.forces, arguments, chart.given)
+        parts = ca.vertsplit(links, [0, nv, 2 * nv, links.shape[0]])
+        return [ca.vec(one) + two for one, two in zip(own, parts, strict=True)]
+
     def _momentum(
-        self, theta: Expression, rates: Expression, bases: list[Expression]
+        self, nested: Nested, theta: Expression, rates: Expression, chart: Chart
     ) -> Expression:
         nothing = ca.SX.zeros(self.model.robot.nu), ca.SX.zeros(self.forces)
-        return self._dynamics(theta, rates, *bases, *nothing)[1]
+        own = self._own_forces(theta, rates, *chart.bases, *nothing)[1]
+        arguments = ca.vertcat(theta, rates, chart.turned)
+        return own + nested.call(self._energies.momenta, arguments, chart.given)
 
     def _along(self, theta: Expression, momentum: Expression) -> Expression:
         """Momenta along theta, from those along v."""
@@ -244,12 +275,13 @@ class Transcription:
         z = ca.SX.sym(name, self.knot)
         return z, {key: z[at] for key, at in self.slices().items()}
 
-    def _bases(self, given: Expression, q: Expression) -> list[Expression]:
-        """Quaternions of free rotations at a knot, from the given ones and the unknowns."""
-        return [
-            product(given[4 * r : 4 * r + 4], hinges(q[at : at + 3]))
-            for r, (at, _) in enumerate(self.model.turns)
+    def _chart(self, given: Expression, q: Expression) -> Chart:
+        """The chart of free rotations at a knot, from the given quaternions and the unknowns."""
+        turned = [q[at : at + 3] for at, _ in self.model.turns]
+        bases = [
+            product(given[4 * r : 4 * r + 4], hinges(angles)) for r, angles in enumerate(turned)
         ]
+        return Chart(given, ca.vertcat(ca.SX.zeros(0, 1), *turned), bases)
 
     def _centred(self, q: Expression) -> Expression:
         """Theta of a knot in charts that begin at this knot."""
@@ -272,11 +304,12 @@ class Transcription:
         middle = [ca.SX.sym(f"inner{k}", self.inner) for k in range(1, s)]
         given = ca.SX.sym("given", 2 * self.given)
         t, relaxed = given[0] * self._factor, given[1]
-        bases = self._bases(given[2 : self.given], a["q"])
+        chart = self._chart(given[2 : self.given], a["q"])
+        there_chart = self._chart(given[self.given + 2 :], b["q"])
+        bases, nested = chart.bases, Nested()
         nv = model.robot.nv
         last = ca.SX(b["q"])
-        ends = self._bases(given[self.given + 2 :], b["q"])
-        for (at, _), base, there in zip(model.turns, bases, ends, strict=True):
+        for (at, _), base, there in zip(model.turns, bases, there_chart.bases, strict=True):
             R = ca.mtimes(rotation_matrix(base).T, rotation_matrix(there))
             last[at : at + 3] = angles(R)
         thetas = [self._centred(a["q"]), *(part[:nv] for part in middle), last]
@@ -287,11 +320,12 @@ class Transcription:
 
         rows = Rows()
         parts = [
-            self._dynamics(thetas[k], rates[k], *bases, torques[k], forces[k]) for k in range(s + 1)
+            self._forces(nested, thetas[k], rates[k], chart, torques[k], forces[k])
+            for k in range(s + 1)
         ]
         ends_at = model.rates(last, b["v"])
-        leaves = self._momentum(self._centred(a["q"]), a["v"], bases)
-        arrives = self._momentum(self._centred(b["q"]), b["v"], ends)
+        leaves = self._momentum(nested, self._centred(a["q"]), a["v"], chart)
+        arrives = self._momentum(nested, self._centred(b["q"]), b["v"], there_chart)
         for k in range(s + 1):
             left = rule.w[k] * parts[k][0]
             for j in range(s + 1):
@@ -358,7 +392,7 @@ class Transcription:
                 k, way = m // n, (m % n + 1.0) / (n + 1.0)
                 mean = planes[k] + way * (planes[k + 1] - planes[k])
                 self.apart.keep(rows, moment.placed, mean, n)
-        local = self._local(ca.vertcat(begin, *middle, end), given, rows)
+        local = self._local(ca.vertcat(begin, *middle, end), given, rows, nested)
         for term in costs:
             if term.at == "all":
                 values = [scalar(term, moment) for moment in moments]
@@ -366,8 +400,11 @@ class Transcription:
                 local.add_cost(term.name, total)
         return local
 
-    def _local(self, z: Expression, given: Expression, rows: Rows) -> Local:
-        return Local(ca.vertcat(z, self._factor) if self.stretches else z, given, rows)
+    def _local(
+        self, z: Expression, given: Expression, rows: Rows, nested: Nested | None = None
+    ) -> Local:
+        z = ca.vertcat(z, self._factor) if self.stretches else z
+        return Local(z, given, rows, nested)
 
     def _inside(
         self,
@@ -468,7 +505,7 @@ class Transcription:
         given = ca.SX.sym("given", 2 * self.given)
         own = given[: self.given][2:], given[self.given :][2:]
         begins, ends = (
-            self._bases(part, at["q"]) for part, at in zip(own, (before, after), strict=True)
+            self._chart(part, at["q"]).bases for part, at in zip(own, (before, after), strict=True)
         )
         rows = Rows()
         for k, _ in self.model.plain:
@@ -488,7 +525,7 @@ class Transcription:
     def _alone(self):  # type: ignore[no-untyped-def]
         z, at = self._knot("z")
         given = ca.SX.sym("given", self.given)
-        bases = self._bases(given[2:], at["q"])
+        bases = self._chart(given[2:], at["q"]).bases
         theta = self._centred(at["q"])
         point = self._point(theta, at["v"], at["v"], bases, at["u"], at["forces"])
         return z, at, given, bases, point
