@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 SPEED, MEAN = 0.26, 0.9  # initial and mean speed [m/s]
 HEIGHT, HALF = 0.16, 0.08  # height and half width of the obstacle, an ellipse [m]
-RISES = 0.1, 0.2, 0.3  # heights of the guesses' middle [m], tried in turn until a plan is feasible
+RISES = 0.3, 0.2, 0.1  # heights of the guesses' middle [m], tried in turn until a plan is feasible
 DEPTH = 1e-3  # of soles below the ground, between control points [m]
 RESERVE = 28.0  # largest torque of the last plans, which leave the rest of 40 N m to feedback
 SMOOTH = 0.03, 0.1, 0.3  # contact_speed of LQR [m/s], tried in turn until there are derivatives
